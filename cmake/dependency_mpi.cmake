@@ -1,0 +1,18 @@
+# MPI: found for its library's name, which `ronde info` loads at run time; nothing links it.
+if(NOT RONDE_MPI STREQUAL OFF)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  refuse_if_insisted(RONDE_MPI "${MPI_CXX_FOUND}" libopenmpi-dev)
+endif()
+set(RONDE_HAVE_MPI NO)
+set(RONDE_MPI_LIBRARY "")
+if(MPI_CXX_FOUND)
+  set(RONDE_HAVE_MPI YES)
+  foreach(library IN LISTS MPI_CXX_LIBRARIES)
+    if(library MATCHES "/libmpi(ch)?\\.")
+      set(RONDE_MPI_LIBRARY "${library}")
+    endif()
+  endforeach()
+endif()
+record_part(NAME MPI FOUND ${RONDE_HAVE_MPI} VERSION "${MPI_CXX_VERSION}" PACKAGE libopenmpi-dev
+            PURPOSE "between nodes" DETAIL "${RONDE_MPI_LIBRARY}")

@@ -1,0 +1,35 @@
+# add_module(NAME
+#   DEPENDS base trace    the arrows: modules that this one may include; tools/check_tree.py holds it to them
+#   HEADERS error.h       public headers, installed as <ronde/NAME/error.h>
+#   SOURCES error.cc
+#   LINK fmt::fmt         libraries that the public headers need
+#   LINK_PRIVATE x        libraries that only the sources need
+#   TESTS error_test.cc)  one test program, NAME_test
+#
+# Code says #include "ronde/base/error.h", in the tree as in an installed prefix; a link in the build folder makes it so.
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
+file(CREATE_LINK "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/include/ronde" SYMBOLIC)
+
+function(add_module name)
+  cmake_parse_arguments(MODULE "" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  set(target ronde_${name})
+  add_library(${target} STATIC ${MODULE_SOURCES})
+  add_library(ronde::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+                                              $<INSTALL_INTERFACE:include>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  list(TRANSFORM MODULE_DEPENDS PREPEND ronde::)
+  target_link_libraries(${target} PUBLIC ${MODULE_DEPENDS} ${MODULE_LINK}
+                                  PRIVATE ${MODULE_LINK_PRIVATE} $<BUILD_INTERFACE:ronde_warnings>)
+  install(TARGETS ${target} EXPORT ronde-targets)
+  foreach(header IN LISTS MODULE_HEADERS)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${header} DESTINATION include/ronde/${name}/${folder})
+  endforeach()
+  if(RONDE_TESTS AND MODULE_TESTS)
+    add_executable(${name}_test ${MODULE_TESTS})
+    target_link_libraries(${name}_test PRIVATE ${target} ronde_warnings GTest::gtest_main)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
+  endif()
+endfunction()

@@ -1,0 +1,45 @@
+# What a user may choose at configure time. AUTO means: used when found, left out when not.
+option(RONDE_TESTS "Build the tests" ON)
+option(RONDE_TORCH "Build the parts that need libtorch (>= 2.6)" ON)
+set(RONDE_CUDA AUTO CACHE STRING "CUDA support: AUTO, ON or OFF")
+set(RONDE_MPI AUTO CACHE STRING "MPI support: AUTO, ON or OFF")
+set(RONDE_SANITIZE "" CACHE STRING "Sanitizers for our own code, as for -fsanitize= (address,undefined or thread)")
+set(RONDE_HEADERS_DIR "" CACHE PATH
+    "Folder with header-only libraries that this machine lacks (CLI11, toml++, nlohmann-json, spdlog)")
+foreach(choice RONDE_CUDA RONDE_MPI)
+  set_property(CACHE ${choice} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT ${choice} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${choice} is '${${choice}}'; it takes AUTO, ON or OFF")
+  endif()
+endforeach()
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
+find_program(MOLD mold)
+if(MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# One target that carries how we compile our own code; libraries we use are not held to it.
+add_library(ronde_warnings INTERFACE)
+target_compile_options(ronde_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                                -Woverloaded-virtual -Werror)
+if(RONDE_SANITIZE)
+  add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${RONDE_SANITIZE})
+endif()
