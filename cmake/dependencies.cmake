@@ -28,9 +28,9 @@ endfunction()
 
 require_package(fmt 9.0 libfmt-dev)
 require_package(spdlog 1.10 libspdlog-dev)
-find_package(hwloc MODULE QUIET)
+find_package(hwloc 2.1 MODULE QUIET)
 if(NOT hwloc_FOUND)
-  message(FATAL_ERROR "hwloc (>= 2.0) is missing: install libhwloc-dev, or name its folder in CMAKE_PREFIX_PATH")
+  message(FATAL_ERROR "hwloc (>= 2.1) is missing: install libhwloc-dev, or name its folder in CMAKE_PREFIX_PATH")
 endif()
 record_part(NAME hwloc FOUND YES VERSION "${hwloc_VERSION}" PACKAGE libhwloc-dev PURPOSE "topology and binding")
 

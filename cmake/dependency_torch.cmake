@@ -14,3 +14,10 @@ if(RONDE_TORCH)
 endif()
 record_part(NAME libtorch FOUND ${RONDE_TORCH} VERSION "${Torch_VERSION}" PACKAGE "pip: torch"
             PURPOSE "tensors, autograd, kernels" DETAIL "${TORCH_INSTALL_PREFIX}")
+
+# use_torch(target): libtorch's headers and libraries, also where the program is installed.
+function(use_torch target)
+  target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES})
+  set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
+endfunction()

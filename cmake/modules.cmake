@@ -4,14 +4,15 @@
 #   SOURCES error.cc
 #   LINK fmt::fmt         libraries that the public headers need
 #   LINK_PRIVATE x        libraries that only the sources need
-#   TESTS error_test.cc)  one test program, NAME_test
+#   TESTS error_test.cc   one test program, NAME_test
+#   INTERNAL)             not installed
 #
 # Code says #include "ronde/base/error.h", in the tree as in an installed prefix; a link in the build folder makes it so.
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
 file(CREATE_LINK "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/include/ronde" SYMBOLIC)
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(MODULE "INTERNAL" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set(target ronde_${name})
   add_library(${target} STATIC ${MODULE_SOURCES})
   add_library(ronde::${name} ALIAS ${target})
@@ -20,13 +21,18 @@ function(add_module name)
                                               $<INSTALL_INTERFACE:include>)
   target_compile_features(${target} PUBLIC cxx_std_20)
   list(TRANSFORM MODULE_DEPENDS PREPEND ronde::)
+  # Header-only libraries are compiled in: whoever uses an installed Ronde does not need them.
+  list(TRANSFORM MODULE_LINK REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")
+  list(TRANSFORM MODULE_LINK_PRIVATE REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(${target} PUBLIC ${MODULE_DEPENDS} ${MODULE_LINK}
                                   PRIVATE ${MODULE_LINK_PRIVATE} $<BUILD_INTERFACE:ronde_warnings>)
-  install(TARGETS ${target} EXPORT ronde-targets)
-  foreach(header IN LISTS MODULE_HEADERS)
-    cmake_path(GET header PARENT_PATH folder)
-    install(FILES ${header} DESTINATION include/ronde/${name}/${folder})
-  endforeach()
+  if(NOT MODULE_INTERNAL)
+    install(TARGETS ${target} EXPORT ronde-targets)
+    foreach(header IN LISTS MODULE_HEADERS)
+      cmake_path(GET header PARENT_PATH folder)
+      install(FILES ${header} DESTINATION include/ronde/${name}/${folder})
+    endforeach()
+  endif()
   if(RONDE_TESTS AND MODULE_TESTS)
     add_executable(${name}_test ${MODULE_TESTS})
     target_link_libraries(${name}_test PRIVATE ${target} ronde_warnings GTest::gtest_main)

@@ -25,6 +25,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # an installed program still finds the libtorch it was built with
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -39,6 +40,9 @@ endif()
 add_library(ronde_warnings INTERFACE)
 target_compile_options(ronde_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
                                                 -Woverloaded-virtual -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(ronde_warnings INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms on "a" + std::string
+endif()
 if(RONDE_SANITIZE)
   add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=${RONDE_SANITIZE})

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include "ronde/base/format.h"
 
 namespace ronde {
 

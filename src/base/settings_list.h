@@ -1,0 +1,24 @@
+#pragma once
+
+#include <array>
+
+#include "ronde/base/setting.h"
+
+namespace ronde {
+
+// The one list of settings. A line here is all that a new setting needs: its flag, its environment variable, its TOML
+// key, its line in docs/settings.md and its check all come from it. Keys are in alphabetical order.
+inline constexpr auto kSettings = std::to_array<Setting>({
+    {"cli.color", SettingType::Choice, "auto", "auto|always|never",
+     "Colours in what is printed; auto: only on a terminal."},
+    {"config", SettingType::Text, "", "", "TOML file with settings; variables and flags override it."},
+    {"log.level", SettingType::Choice, "info", "debug|info|warn|error|off", "Least severe message that is shown."},
+    {"mpi.library", SettingType::Text, "", "",
+     "MPI library to load, a name or a path; empty: the one found when Ronde was built."},
+    {"trace.bytes", SettingType::Bytes, "32MiB", "1MiB..16GiB",
+     "Memory a rank for recorded events that are not yet written; what does not fit is dropped and counted."},
+    {"trace.dir", SettingType::Text, "", "", "Folder for trace files, one a rank; empty: nothing is recorded."},
+    {"trace.steps", SettingType::Text, "", "", "Steps to record, as 100..120, 100.. or ..120; empty: all."},
+});
+
+}  // namespace ronde

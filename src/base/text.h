@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Small text helpers that several modules share. All are pure.
+namespace ronde {
+
+std::string_view trim(std::string_view text);
+
+// "a|b|c" by '|' gives {"a", "b", "c"}; empty text gives one empty piece.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+std::string join(std::span<const std::string> pieces, std::string_view separator);
+
+// How many letters must be added, removed, changed or swapped with a neighbour to make `a` into `b`.
+int edit_distance(std::string_view a, std::string_view b);
+
+// The candidate nearest to a misspelt word, if one is near enough to be meant.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace ronde

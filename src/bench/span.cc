@@ -1,0 +1,26 @@
+// What recording one event costs the thread that records it.
+#include "ronde/base/format.h"
+#include "ronde/trace/span_cost.h"
+
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "ronde/bench/benchmarks.h"
+
+namespace ronde::bench {
+
+Report run_span() {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("ronde-span-{}.perfetto-trace", getpid());
+  const trace::SpanCost cost = trace::measure_span_cost({.file = file});
+  std::filesystem::remove(file);
+  Report report{.name = "span"};
+  report.rows.push_back({{"case", "span, recorded"}, {"median_ns", cost.recording}});
+  report.rows.push_back({{"case", "span with two arguments, recorded"}, {"median_ns", cost.two_args}});
+  report.rows.push_back({{"case", "counter, recorded"}, {"median_ns", cost.counter}});
+  report.rows.push_back({{"case", "span, recording stopped"}, {"median_ns", cost.stopped}});
+  report.rows.push_back({{"case", "span, no recorder"}, {"median_ns", cost.no_recorder}});
+  return report;
+}
+
+}  // namespace ronde::bench

@@ -1,0 +1,100 @@
+#include "ronde/cli/app.h"
+
+#include <CLI/CLI.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/base/terminal.h"
+#include "ronde/base/text.h"
+#include "ronde/base/version.h"
+#include "ronde/cli/bench.h"
+#include "ronde/cli/info.h"
+
+namespace ronde::cli {
+namespace {
+
+using Flags = std::vector<Settings::Flag>;
+
+// Every setting is a flag of every command.
+void add_setting_flags(CLI::App& app, Flags& flags) {
+  for (const Setting& setting : kSettings) {
+    const auto keep = [&flags, key = std::string(setting.key)](const std::string& text) {
+      flags.push_back({key, text});
+    };
+    app.add_option_function<std::string>(flag_name(setting), keep, std::string(setting.help));
+  }
+  const auto split_pair = [&flags](const std::vector<std::string>& pairs) {
+    for (const std::string& pair : pairs) {
+      const auto equals = pair.find('=');
+      if (equals == std::string::npos) throw Error::bad_input("--set {}: write key=value", pair);
+      flags.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+    }
+  };
+  app.add_option_function<std::vector<std::string>>("--set", split_pair, "Any setting: trace.bytes=64MiB")
+      ->type_name("KEY=VALUE");
+  app.footer("Every setting is a flag too (--trace-bytes 64MiB); 'ronde info --settings' lists them.");
+}
+
+// In --help the settings would bury the command's own flags: all but --config go. CLI11 names a hidden option in no
+// error, so they are hidden only now.
+void hide_setting_flags(CLI::App& app) {
+  for (const Setting& setting : kSettings)
+    if (setting.key != "config") app.get_option(flag_name(setting))->group("");
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* level = &app; level; level = level->get_parent())
+    for (const CLI::Option* option : level->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// CLI11's sentence, and what may have been meant.
+Error wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  for (const CLI::App* chosen : app.get_subcommands()) command = chosen;
+  const auto left = app.remaining(true);
+  if (left.empty())
+    return Error::bad_input("{}; 'ronde {}--help' explains", error.what(),
+                            command == &app ? "" : command->get_name() + " ");
+  std::vector<std::string> candidates = flags_of(*command);
+  for (const CLI::App* known : app.get_subcommands({})) candidates.push_back(known->get_name());
+  const std::string word(split(left.front(), '=').front());
+  const auto meant = nearest(word, candidates);
+  return Error::bad_input("'{}' is not known here; {}", word,
+                          meant ? "did you mean " + *meant + "?" : "'ronde --help' lists what is");
+}
+
+}  // namespace
+
+int run(std::span<const char* const> arguments, const Environment& environment) {
+  CLI::App app("Ronde trains deep networks on many processes, shows where the time goes, and puts them to work.",
+               "ronde");
+  app.set_version_flag("--version", fmt::format("ronde {} ({})", version(), revision()));
+  Flags flags;
+  add_setting_flags(app, flags);
+  std::function<int(const Context&)> command;
+  add_info(app, command);
+  add_bench(app, command);
+  for (CLI::App* subcommand : app.get_subcommands({})) subcommand->fallthrough();
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::Success& done) {  // --help and --version
+    hide_setting_flags(app);
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    throw wrong_usage(app, error);
+  }
+  if (!command) {
+    hide_setting_flags(app);
+    fmt::print("{}", app.help());
+    return 0;
+  }
+  const auto settings = Settings::load(environment, std::span<const Settings::Flag>(flags));
+  const Log log({.level = parse_log_level(settings.get<"log.level">()),
+                 .color = Paint::choose(settings.get<"cli.color">(), stderr, environment).on()});
+  log.debug("{} settings read", settings.entries().size());
+  return command({settings, environment, log});
+}
+
+}  // namespace ronde::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace ronde::cli {
+
+// What the libtorch that this program runs with says about itself.
+struct TorchFacts {
+  std::string version;
+  std::string cpu_capability;  // the instruction set its own kernels use: "AVX512"
+  std::string onednn;          // version, or empty
+  std::string mkl;             // version, or empty
+  int threads = 0;             // that one operation may use
+};
+
+std::optional<TorchFacts> torch_facts();  // nothing in a build without libtorch
+
+}  // namespace ronde::cli

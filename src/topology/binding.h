@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ronde/topology/cpu_set.h"
+#include "ronde/topology/machine.h"
+
+namespace ronde::topology {
+
+// What decides which cores a rank gets.
+enum class Policy {
+  Auto,    // Gpu when every rank can have one of its own, otherwise Core
+  None,    // nobody is bound
+  Core,    // cores of its own, inside one NUMA domain wherever they fit
+  Numa,    // one NUMA domain, shared with the other ranks there
+  Socket,  // one package, shared likewise
+  Gpu,     // cores of its own next to its GPU
+};
+std::string_view name(Policy policy);
+Policy parse_policy(std::string_view name);  // FAILS WITH: BadInput, listing the names there are
+
+struct BindingRequest {
+  int ranks = 1;  // on this machine
+  Policy policy = Policy::Auto;
+  int threads = 0;                // compute threads a rank; 0: as many as fit, the same for all ranks
+  bool hardware_threads = false;  // compute on every hardware thread of a core; otherwise on the first alone
+  bool engine_core = true;        // keep a core off the computation for communication where there are enough
+};
+
+// Where one rank runs. Cores, domains and cpus have the machine's own numbers.
+struct RankBinding {
+  int rank = 0;
+  CpuSet cpus;     // the whole process: bind it here
+  CpuSet compute;  // the compute threads
+  CpuSet engine;   // the thread that communicates; with `compute` where it has no place of its own
+  std::vector<int> cores;
+  std::vector<int> numa;        // more than one only when a rank needs more cores than a domain has
+  std::optional<int> gpu = {};  // position in Machine::gpus
+  std::string network;          // name of the card to use; empty: none
+  int threads = 1;              // OMP_NUM_THREADS
+  std::string omp_places;       // OMP_PLACES; empty: leave it unset
+};
+
+struct BindingPlan {
+  Policy policy = Policy::None;  // the one that was used, never Auto
+  std::vector<RankBinding> ranks;
+  std::vector<std::string> warnings;  // sentences for the user, one line each
+};
+
+// Places ranks on a machine: spread evenly over packages and domains, neighbours next to each other. More ranks than
+// cores take turns. Pure: the same machine and request give the same plan.
+// FAILS WITH: BadInput for fewer than one rank, negative threads, or a machine without cores.
+BindingPlan plan_binding(const Machine& machine, const BindingRequest& request);
+
+}  // namespace ronde::topology

@@ -1,0 +1,72 @@
+#include "ronde/topology/detail/nearest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ronde::topology::detail {
+namespace {
+
+// 0 in the same domain, 1 in the same package, 2 elsewhere or unknown.
+int distance(const Machine& machine, const std::vector<int>& domains, const std::optional<int>& device) {
+  if (!device) return 2;
+  int least = 2;
+  for (const int domain : domains) {
+    if (domain == *device) return 0;
+    const auto& package = machine.numa[domain].package;
+    if (package && package == machine.numa[*device].package) least = 1;
+  }
+  return least;
+}
+
+enum class First { Unused, Near };
+
+// Each rank in turn takes the best of `candidates`; of equals, the first.
+template <class Device>
+std::vector<std::optional<int>> hand_out(const Machine& machine, const std::vector<Device>& devices,
+                                         const std::vector<int>& candidates, First first,
+                                         const std::vector<std::vector<int>>& domains) {
+  std::vector<int> users(devices.size());
+  std::vector<std::optional<int>> chosen;
+  for (const std::vector<int>& home : domains) {
+    std::optional<int> best;
+    std::pair<int, int> best_cost;
+    for (const int device : candidates) {
+      std::pair<int, int> cost{users[device], distance(machine, home, devices[device].numa)};
+      if (first == First::Near) std::swap(cost.first, cost.second);
+      if (best && cost >= best_cost) continue;
+      best = device;
+      best_cost = cost;
+    }
+    if (best) ++users[*best];
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
+std::pair<bool, double> quality(const NetworkCard& card) {
+  return {card.kind != NetworkCard::Kind::Ethernet, card.gbit_per_s.value_or(0)};
+}
+
+std::vector<int> best_cards(const std::vector<NetworkCard>& cards) {
+  std::vector<int> best;
+  for (int i = 0; i < static_cast<int>(cards.size()); ++i) {
+    if (!cards[i].up) continue;
+    if (!best.empty() && quality(cards[i]) > quality(cards[best.front()])) best.clear();
+    if (best.empty() || quality(cards[i]) == quality(cards[best.front()])) best.push_back(i);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::optional<int>> nearest_gpus(const Machine& machine, const std::vector<std::vector<int>>& domains) {
+  std::vector<int> all;
+  for (std::size_t i = 0; i < machine.gpus.size(); ++i) all.push_back(static_cast<int>(i));
+  return hand_out(machine, machine.gpus, all, First::Unused, domains);
+}
+
+std::vector<std::optional<int>> nearest_networks(const Machine& machine, const std::vector<std::vector<int>>& domains) {
+  return hand_out(machine, machine.networks, best_cards(machine.networks), First::Near, domains);
+}
+
+}  // namespace ronde::topology::detail

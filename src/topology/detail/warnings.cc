@@ -1,0 +1,74 @@
+#include "ronde/topology/detail/warnings.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "ronde/base/format.h"
+
+namespace ronde::topology::detail {
+namespace {
+
+std::string count(std::size_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
+void about_gpus(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
+                std::vector<std::string>& warnings) {
+  if (request.policy == Policy::Gpu && machine.gpus.empty())
+    warnings.emplace_back("there is no GPU to bind to; ranks are spread over the cores instead");
+  if (plan.policy != Policy::Gpu) return;
+  if (request.ranks > static_cast<int>(machine.gpus.size()))
+    warnings.push_back(
+        fmt::format("{} share {}, in turn", count(request.ranks, "rank"), count(machine.gpus.size(), "GPU")));
+  for (const RankBinding& rank : plan.ranks) {
+    const Gpu& gpu = machine.gpus[*rank.gpu];
+    const bool near = gpu.numa && std::count(rank.numa.begin(), rank.numa.end(), machine.numa[*gpu.numa].index);
+    if (near || machine.numa.size() == 1) continue;
+    warnings.push_back(fmt::format("rank {} cannot sit next to GPU {}: {}", rank.rank, *rank.gpu,
+                                   gpu.numa ? "no core there is ours" : "the machine does not say where it is"));
+  }
+}
+
+void about_cores(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
+                 std::vector<std::string>& warnings) {
+  const std::size_t cpus = request.hardware_threads ? all_cpus(machine).size() : machine.cores.size();
+  const std::string have = count(cpus, request.hardware_threads ? "hardware thread" : "core");
+  const std::size_t ranks = plan.ranks.size();
+  std::set<int> used;
+  for (const RankBinding& rank : plan.ranks) used.insert(rank.cores.begin(), rank.cores.end());
+  const std::size_t idle = machine.cores.size() - used.size();
+  if (ranks > cpus)
+    warnings.push_back(fmt::format("{} take turns on {}: expect each to be slower", count(ranks, "rank"), have));
+  else if (request.threads > 0 && ranks * request.threads > cpus)
+    warnings.push_back(
+        fmt::format("{} with {} each are more than {}", count(ranks, "rank"), count(request.threads, "thread"), have));
+  if (idle > 0 && ranks <= cpus)
+    warnings.push_back(fmt::format("{} of {} belong to no rank ({}, bound by {})", idle,
+                                   count(machine.cores.size(), "core"), count(ranks, "rank"), name(plan.policy)));
+}
+
+void about_quota(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
+                 std::vector<std::string>& warnings) {
+  const auto& quota = machine.limits.cpu_quota;
+  if (!quota || *quota >= static_cast<double>(machine.cores.size())) return;
+  const bool over = plan.ranks.front().threads * static_cast<double>(plan.ranks.size()) > *quota;
+  const char* effect = over && request.threads > 0 ? "; ranks will be halted to keep to it"
+                       : over                      ? "; ranks will be halted to keep to it, even with one thread each"
+                                                   : "; threads are limited to it";
+  warnings.push_back(fmt::format("the control group grants the time of {:.3g} cores on {}{}", *quota,
+                                 count(machine.cores.size(), "core"), effect));
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_about(const Machine& machine, const BindingRequest& request,
+                                        const BindingPlan& plan) {
+  std::vector<std::string> warnings;
+  about_cores(machine, request, plan, warnings);
+  about_quota(machine, request, plan, warnings);
+  about_gpus(machine, request, plan, warnings);
+  return warnings;
+}
+
+}  // namespace ronde::topology::detail

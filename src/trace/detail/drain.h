@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ronde/trace/detail/packets.h"
+#include "ronde/trace/detail/thread_log.h"
+#include "ronde/trace/detail/tick_clock.h"
+
+namespace ronde::trace::detail {
+
+// What is told to the recorder now and then, and goes to the writer by a list instead of a ring.
+struct NewTrack {
+  std::uint32_t track;
+  std::string name;
+};
+struct Metadata {
+  std::string key, value;
+};
+struct ClockOffset {
+  std::int64_t local_ns, offset_ns;
+};
+using Note = std::variant<NewTrack, Metadata, ClockOffset>;
+
+class Notes {  // Thread-safe.
+ public:
+  void add(Note note) {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back(std::move(note));
+  }
+  std::vector<Note> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(notes_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Note> notes_;
+};
+
+// Takes what the threads recorded and turns it into packets. For the writer's thread alone.
+class Drain {
+ public:
+  using Sink = std::function<void(std::string_view packets)>;  // is given whole packets; must not throw
+  struct Identity {
+    int rank;
+    std::string process_name;
+    std::int64_t pid;
+  };
+
+  Drain(LogBook& logs, Notes& notes, TickClock clock, const Identity& identity, Sink sink);
+
+  // Everything that was recorded before the call goes to the sink.
+  void run();
+  // Nanoseconds of CLOCK_MONOTONIC to those of the trace.
+  std::int64_t trace_time(std::int64_t monotonic) const { return monotonic + base_; }
+
+ private:
+  void write_note(const Note& note);
+  void drain_log(ThreadLog& log, std::uint64_t until);
+  void write_event(ThreadLog& log, const Slot& slot);  // with args_
+  void write_drops(ThreadLog& log);
+  void flush();
+
+  LogBook& logs_;
+  Notes& notes_;
+  const TickClock clock_;
+  const Sink sink_;
+  const std::int64_t base_;
+  TickLine line_;
+  std::string text_;  // packets not yet given to the sink
+  PacketWriter packets_;
+  std::vector<Slot> args_;  // of one event; here so that it keeps its memory
+};
+
+}  // namespace ronde::trace::detail

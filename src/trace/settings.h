@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+#include "ronde/base/settings.h"
+#include "ronde/trace/recorder.h"
+
+namespace ronde::trace {
+
+// What the settings trace.* ask for; nothing when trace.dir is empty. The caller adds rank, world size and host.
+// FAILS WITH: BadInput, naming the setting.
+std::optional<RecorderOptions> options_from(const Settings& settings);
+
+}  // namespace ronde::trace

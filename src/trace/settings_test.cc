@@ -1,0 +1,32 @@
+#include "ronde/trace/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace ronde::trace {
+namespace {
+
+TEST(TraceSettings, NothingIsRecordedWithoutAFolder) {
+  EXPECT_FALSE(options_from(Settings()));
+}
+
+TEST(TraceSettings, BecomeOptions) {
+  const auto options = options_from(
+      Settings::load(Environment{}, {{"trace.dir", "out"}, {"trace.bytes", "2MiB"}, {"trace.steps", "3..5"}}));
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->folder, "out");
+  EXPECT_EQ(options->bytes, 2u << 20);
+  EXPECT_TRUE(options->steps.contains(5));
+  EXPECT_FALSE(options->steps.contains(6));
+}
+
+TEST(TraceSettings, AWrongWindowNamesTheSetting) {
+  try {
+    options_from(Settings::load(Environment{}, {{"trace.steps", "5..3"}}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("setting trace.steps: ")) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace ronde::trace

@@ -1,0 +1,37 @@
+"""Fixtures that whole-program tests share. The build folder is named by RONDE__BUILD_DIR, default build/release."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def build_dir() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("RONDE__BUILD_DIR", ROOT / "build" / "release"))
+
+
+@pytest.fixture
+def clean_env() -> dict[str, str]:
+    """The environment without settings of whoever runs the tests."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RONDE_")}
+
+
+@pytest.fixture
+def ronde(build_dir, clean_env, tmp_path):
+    """Runs the program in an empty folder: ronde("info", "--json", env={"RONDE_LOG_LEVEL": "off"})."""
+
+    def run(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [build_dir / "ronde", *arguments],
+            env=clean_env | (env or {}),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run

@@ -1,0 +1,72 @@
+"""The tree keeps its habits, and the checker that says so finds what it should."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+spec = importlib.util.spec_from_file_location("check_tree", ROOT / "tools" / "check_tree.py")
+check_tree = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check_tree)
+
+
+def test_this_tree_has_no_findings():
+    assert [str(finding) for finding in check_tree.check(ROOT)] == []
+
+
+@pytest.fixture
+def tree(tmp_path: pathlib.Path):
+    """A tree of two modules, a -> b, and a way to put one source file into module a."""
+    for name, depends in (("a", " DEPENDS b"), ("b", "")):
+        (tmp_path / "src" / name).mkdir(parents=True)
+        (tmp_path / "src" / name / "CMakeLists.txt").write_text(f"add_module({name}{depends}\n  SOURCES x.cc)\n")
+
+    def findings(text: str, file: str = "src/a/x.cc") -> list[str]:
+        (tmp_path / file).write_text(text)
+        return [str(finding) for finding in check_tree.check(tmp_path)]
+
+    return findings
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "expected"),
+    [
+        ("src/a/x.cc", '#include "ronde/b/x.h"', None),
+        ("src/b/x.cc", '#include "ronde/a/x.h"', "src/b/x.cc:1: b includes a against the arrows"),
+        ("src/a/x.cc", '#include "ronde/b/detail/x.h"', "src/a/x.cc:1: a includes a private header of b"),
+        ("src/a/x.cc", '#include "x.h"', 'src/a/x.cc:1: our own headers are included as "ronde/MODULE/FILE"'),
+        ("src/a/x.cc", "#include <torch/torch.h>", "src/a/x.cc:1: a must stay free of torch"),
+        ("src/a/x.cc", 'auto x = std::getenv("HOME");', "src/a/x.cc:1: the environment is read in"),
+        ("src/a/x.cc", "#include <fmt/core.h>", "src/a/x.cc:1: fmt is included through"),
+        ("src/a/x.cc", "#ifdef WITH_CUDA", "src/a/x.cc:1: conditionals about hardware belong in device/"),
+    ],
+)
+def test_one_line(tree, file, line, expected):
+    findings = tree(line + "\n", file)
+    assert (findings == []) if expected is None else (len(findings) == 1 and findings[0].startswith(expected))
+
+
+def test_a_cycle_of_arrows(tree, tmp_path):
+    (tmp_path / "src/b/CMakeLists.txt").write_text("add_module(b DEPENDS a)\n")
+    assert len(tree("")) == 2
+
+
+def test_long_files_and_functions(tree):
+    body = "  x();\n" * 59
+    assert tree("namespace n {\nvoid f() {\n" + body[:-7] + "}\n}\n") == []
+    assert tree("namespace n {\nclass C {\n  void f() {\n" + body + "}\n};\n}\n") == [
+        "src/a/x.cc:3: a function of 61 lines, more than 60"
+    ]
+    assert tree("int x;\n" * 501) == ["src/a/x.cc:1: 501 lines, more than 500: is this one idea?"]
+
+
+def test_braces_in_text_do_not_count(tree):
+    assert tree('void f() { g("{"); }  // {\n' + "int x;\n" * 100) == []
+
+
+def test_the_picture_of_the_house_is_current():
+    drawn = subprocess.run([sys.executable, ROOT / "tools" / "draw_house.py"], capture_output=True, text=True).stdout
+    assert drawn == (ROOT / "docs" / "house.svg").read_text(), "run: python3 tools/draw_house.py > docs/house.svg"

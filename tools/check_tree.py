@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Checks that the tree keeps its habits: includes follow the arrows, files and functions stay short, and the
+environment, torch and hardware conditionals stay where they belong.
+
+usage: check_tree.py [ROOT]      prints one line a finding; exit code 1 if there is any
+"""
+
+import ast
+import pathlib
+import re
+import sys
+from dataclasses import dataclass
+
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 60
+SOURCE_SUFFIXES = {".cc", ".h", ".cu"}
+# Modules that may include libtorch: everything else must build and link without it.
+TORCH_MODULES = {"models", "parallel", "train", "infer", "bench", "cli"}
+GETENV_FILE = "src/base/environment.cc"
+FMT_FILE = "src/base/format.h"
+
+
+@dataclass(frozen=True)
+class Finding:
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+def read_arrows(root: pathlib.Path) -> dict[str, set[str]]:
+    """Module -> modules that its add_module() call names after DEPENDS. A program, which has none, may use all."""
+    files = sorted(root.glob("src/*/CMakeLists.txt"))
+    everything = {file.parent.name for file in files}
+    arrows = {}
+    for file in files:
+        arrows[file.parent.name] = everything - {file.parent.name}
+        call = re.search(r"add_module\((\w+)([^)]*)\)", file.read_text())
+        if call:
+            depends = re.search(r"\bDEPENDS((?:\s+[a-z]\w*)*)", call[2])
+            arrows[call[1]] = set(depends[1].split()) if depends else set()
+    return arrows
+
+
+def check_cycles(arrows: dict[str, set[str]]) -> list[Finding]:
+    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+        fresh = arrows.get(start, set()) - seen
+        seen |= fresh
+        return goal in fresh or any(reaches(module, goal, seen) for module in fresh)
+
+    return [
+        Finding(f"src/{module}/CMakeLists.txt", 1, f"module {module} depends on itself through its arrows")
+        for module in arrows
+        if reaches(module, module, set())
+    ]
+
+
+def check_includes(module: str, file: str, lines: list[str], arrows: dict[str, set[str]]) -> list[Finding]:
+    findings = []
+    for number, line in enumerate(lines, 1):
+        ours = re.match(r'\s*#\s*include\s+["<]ronde/(\w+)/(.*?)[">]', line)
+        if ours and ours[1] != module:
+            if ours[1] not in arrows.get(module, set()):
+                findings.append(Finding(file, number, f"{module} includes {ours[1]} against the arrows"))
+            elif ours[2].startswith("detail/"):
+                findings.append(Finding(file, number, f"{module} includes a private header of {ours[1]}"))
+        elif re.match(r'\s*#\s*include\s+"(?!ronde/)', line):
+            findings.append(Finding(file, number, 'our own headers are included as "ronde/MODULE/FILE"'))
+        if re.match(r"\s*#\s*include\s+<(torch|ATen|c10)/", line) and module not in TORCH_MODULES:
+            findings.append(Finding(file, number, f"{module} must stay free of torch"))
+    return findings
+
+
+def check_words(module: str, file: str, lines: list[str]) -> list[Finding]:
+    findings = []
+    for number, line in enumerate(lines, 1):
+        if re.search(r"\b(secure_)?getenv\s*\(|\benviron\b(?!ment)", line) and file != GETENV_FILE:
+            findings.append(Finding(file, number, f"the environment is read in {GETENV_FILE} alone"))
+        if re.match(r"\s*#\s*include\s+<fmt/", line) and file != FMT_FILE:
+            findings.append(Finding(file, number, f'fmt is included through "{FMT_FILE.replace("src", "ronde")}"'))
+        if re.match(r"\s*#\s*(if|ifdef|elif).*(CUDA|HIP)", line) and module != "device":
+            findings.append(Finding(file, number, "conditionals about hardware belong in device/"))
+    return findings
+
+
+def blank_out(text: str) -> str:
+    """Comments, strings and preprocessor lines become blanks, so that braces in them do not count."""
+    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*'
+    return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL | re.MULTILINE)
+
+
+def functions_of(text: str) -> list[tuple[int, int]]:
+    """(first line, number of lines) of every function body, members included; lambdas belong to their function."""
+    found, scopes, head_start, line = [], [], 0, 1
+    code = blank_out(text)
+    for at, letter in enumerate(code):
+        if letter == "\n":
+            line += 1
+        elif letter == "{":
+            head = code[head_start:at]
+            is_container = re.search(r"\b(namespace|class|struct|union|enum|extern)\b[^()=]*$", head)
+            outside = all(kind == "container" for kind, _ in scopes)
+            kind = "container" if is_container else "function" if outside and "(" in head else "inner"
+            scopes.append((kind, line - head.lstrip().count("\n")))
+            head_start = at + 1
+        elif letter == "}" and scopes:
+            kind, start = scopes.pop()
+            if kind == "function":
+                found.append((start, line - start + 1))
+            head_start = at + 1
+        elif letter == ";":
+            head_start = at + 1
+    return found
+
+
+def check_lengths(file: str, text: str) -> list[Finding]:
+    findings = []
+    if (lines := text.count("\n")) > MAX_FILE_LINES:
+        findings.append(Finding(file, 1, f"{lines} lines, more than {MAX_FILE_LINES}: is this one idea?"))
+    functions = python_functions(text) if file.endswith(".py") else functions_of(text)
+    return findings + [
+        Finding(file, start, f"a function of {length} lines, more than {MAX_FUNCTION_LINES}")
+        for start, length in functions
+        if length > MAX_FUNCTION_LINES
+    ]
+
+
+def python_functions(text: str) -> list[tuple[int, int]]:
+    return [
+        (node.lineno, node.end_lineno - node.lineno + 1)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def check(root: pathlib.Path) -> list[Finding]:
+    arrows = read_arrows(root)
+    findings = check_cycles(arrows)
+    for path in sorted(p for p in root.glob("src/**/*") if p.suffix in SOURCE_SUFFIXES):
+        file, text = path.relative_to(root).as_posix(), path.read_text()
+        module, lines = path.relative_to(root / "src").parts[0], text.splitlines()
+        findings += check_includes(module, file, lines, arrows)
+        findings += check_words(module, file, lines)
+        findings += check_lengths(file, text)
+    for path in sorted(
+        p for folder in ("tests", "tools", "python", "examples") for p in root.glob(f"{folder}/**/*.py")
+    ):
+        findings += check_lengths(path.relative_to(root).as_posix(), path.read_text())
+    return findings
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent
+    findings = check(root)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

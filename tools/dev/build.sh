@@ -1,0 +1,74 @@
+# Builds, tests and runs, with the presets of CMakePresets.json.
+
+build() {
+  local preset=$1
+  [ -n "$preset" ] && grep -q "\"name\": \"$preset\"" CMakePresets.json || wrong_use "there is no preset '$preset'"
+  local log=build/$preset.log
+  mkdir -p build
+  if [ ! -e "build/$preset/build.ninja" ]; then
+    step "Configuring build/$preset" "CMake finds compilers and libraries; the log is $log"
+    if ! cmake --preset "$preset" ${torch_prefix:+"-DCMAKE_PREFIX_PATH=$torch_prefix"} >"$log" 2>&1; then
+      # The first sentence of CMake's first error is the cause; the rest follows from it.
+      local reason
+      reason=$(sed -n '/CMake Error/,/^$/p' "$log" | sed -n '2,/^$/p' | tr -s ' \n' ' ')
+      rm -rf "build/$preset"
+      refuse "CMake stopped:${reason:- see $log}"
+    fi
+    grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
+  fi
+  step "Building build/$preset" "only what changed"
+  cmake --build "build/$preset" || refuse "the build failed, see above"
+}
+
+# Programs find the build and the Python environment first.
+run_with_paths() {
+  PATH="$PWD/build/${preset:-release}:$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv" "$@"
+}
+
+demo() {
+  step "Running 'ronde info'" "what this build can do on this machine"
+  run_with_paths ronde info
+}
+
+run_tests() {
+  local preset=$1
+  step "Running the C++ tests of build/$preset" "ctest; one a core"
+  run_with_paths ctest --preset "$preset" --parallel "$(nproc)"
+  # Sanitizer builds have no torch, and Python cannot load a sanitized library: their tests are the C++ ones.
+  case $preset in asan | tsan) return ;; esac
+  step "Running the Python tests" "pytest: whole programs, the installed package, the tree itself"
+  RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q tests/python
+}
+
+run_benchmarks() {
+  local names=("$@")
+  [ ${#names[@]} -gt 0 ] || mapfile -t names < <(run_with_paths ronde bench --list)
+  local name
+  for name in "${names[@]}"; do
+    step "Benchmark '$name'" "ronde bench $name"
+    run_with_paths ronde bench "$name"
+  done
+}
+
+cxx_files() { git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.cu'; }
+
+format() {
+  step "Formatting" "clang-format for C++, ruff for Python"
+  cxx_files | xargs .venv/bin/clang-format -i
+  .venv/bin/ruff format --quiet .
+}
+
+check() {
+  step "Checking the format" "clang-format and ruff; './ronde-dev format' mends it"
+  cxx_files | xargs .venv/bin/clang-format --dry-run -Werror
+  .venv/bin/ruff format --check --quiet . || refuse "some Python files are not formatted: run './ronde-dev format'"
+  .venv/bin/ruff check --quiet .
+  step "Checking the tree" "includes against the arrows, lengths, getenv: tools/check_tree.py"
+  .venv/bin/python tools/check_tree.py
+}
+
+tidy() {
+  .venv/bin/python -m pip install -qq --disable-pip-version-check clang-tidy==18.1.8
+  step "Running clang-tidy" "the rules of .clang-tidy over build/release"
+  git ls-files 'src/*.cc' | xargs -P "$(nproc)" -n 4 .venv/bin/clang-tidy --quiet -p build/release
+}

@@ -1,0 +1,151 @@
+# Sets up a machine: Debian packages, a Python environment in .venv, a libtorch. Each part is skipped when it is there.
+
+torch_version=2.13.0
+torch_minimum=2.6
+torch_cpu_size="190 MB to download, 1 GB on disk"
+torch_cuda_size="3 GB to download, 8 GB on disk, most of it CUDA libraries"
+
+apt_packages=(
+  g++ cmake ninja-build ccache mold git ca-certificates python3-dev python3-venv
+  libhwloc-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
+  libgtest-dev libopenmpi-dev openmpi-bin
+)
+
+set_up() {
+  set_up_system
+  set_up_python
+  set_up_torch
+}
+
+# --- Debian packages -------------------------------------------------------------------------------------------------
+
+missing_packages() {
+  local installed
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${apt_packages[@]}" 2>/dev/null |
+    sed -n 's/ installed$//p')
+  printf '%s\n' "${apt_packages[@]}" | grep -vxF "$installed" || true
+}
+
+# What the packages are for, so that other systems, where dpkg does not know them, can be used as they are.
+build_tools_work() {
+  command -v g++ cmake ninja python3 >/dev/null
+}
+
+set_up_system() {
+  if ! command -v dpkg-query >/dev/null; then
+    build_tools_work || refuse "this is no Debian or Ubuntu: install g++ (>= 12), CMake (>= 3.25), ninja, python3 and the" \
+      "libraries hwloc, CLI11, spdlog, fmt, nlohmann-json, toml++ and GoogleTest by your system's own means"
+    return
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages)
+  [ ${#missing[@]} -eq 0 ] && return
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || packages_refused "you are not root and there is no sudo" "${missing[@]}"
+    sudo=(sudo)
+  fi
+  step "Installing ${#missing[@]} Debian packages" "compiler, libraries: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${sudo[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y \
+    --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    packages_refused "apt-get failed, see above" "${missing[@]}"
+  fi
+  rm -f "$log"
+}
+
+packages_refused() {
+  local reason=$1
+  shift
+  # Libraries may come from elsewhere (a module system, a prefix): CMake finds out and names what is missing.
+  if build_tools_work; then
+    note "Not installed ($reason): $*" "Going on with what CMAKE_PREFIX_PATH and the system have."
+    return
+  fi
+  refuse "these Debian packages are missing and cannot be installed ($reason): $*" \
+    "ask an administrator for: apt-get install $*"
+}
+
+# --- Python ----------------------------------------------------------------------------------------------------------
+
+set_up_python() {
+  local stamp=.venv/.ronde-requirements
+  if [ -x .venv/bin/python ] && cmp -s tools/requirements.txt "$stamp"; then return; fi
+  if [ ! -x .venv/bin/python ]; then
+    step "Making the Python environment .venv" "tests and formatters run in it, your own Python stays as it is"
+    python3 -m venv .venv || refuse "python3 -m venv failed: install python3-venv (Debian) or another Python >= 3.9"
+  fi
+  step "Installing Python packages into .venv" "$(grep -v '^#' tools/requirements.txt | tr '\n' ' ')"
+  .venv/bin/python -m pip install -qq --disable-pip-version-check -r tools/requirements.txt ||
+    refuse "pip could not install what tools/requirements.txt lists; without a network, put those packages into" \
+      ".venv by hand (.venv/bin/python -m pip install --no-index --find-links FOLDER -r tools/requirements.txt)"
+  cp tools/requirements.txt "$stamp"
+}
+
+# --- libtorch --------------------------------------------------------------------------------------------------------
+# In this order: one that the user names, the one of the active Python, the one in .venv, one that pip brings.
+# Sets torch_prefix for CMake; empty where CMake finds it by itself.
+
+set_up_torch() {
+  torch_prefix=""
+  if user_names_torch; then return; fi
+  if torch_of python3; then
+    link_active_torch
+    return
+  fi
+  torch_of .venv/bin/python || install_torch
+}
+
+user_names_torch() {
+  [ -n "${Torch_DIR:-}" ] && return 0
+  local folder IFS=':;'
+  for folder in ${CMAKE_PREFIX_PATH:-}; do
+    if [ -e "$folder/Torch/TorchConfig.cmake" ] || [ -e "$folder/share/cmake/Torch/TorchConfig.cmake" ]; then return 0; fi
+  done
+  return 1
+}
+
+# Finding torch without importing it takes milliseconds instead of seconds.
+torch_of() {
+  torch_prefix=$("$1" - "$torch_minimum" <<'PYTHON' 2>/dev/null
+import importlib.metadata, importlib.util, pathlib, sys
+spec = importlib.util.find_spec("torch")
+version = importlib.metadata.version("torch").split("+")[0].split(".")[:2]
+if tuple(map(int, version)) < tuple(map(int, sys.argv[1].split("."))):
+    sys.exit(f"torch {'.'.join(version)} is too old")
+print(pathlib.Path(spec.origin).parent / "share" / "cmake")
+PYTHON
+  )
+}
+
+# The active Python's packages become visible in .venv, so that both see the same torch.
+link_active_torch() {
+  local site target
+  site=$(cd "$torch_prefix/../../.." && pwd)
+  target=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+  [ "$site" = "$target" ] && return
+  [ "$(cat "$target/ronde-active.pth" 2>/dev/null)" = "$site" ] && return
+  step "Taking the torch of the active Python" "$site"
+  echo "$site" >"$target/ronde-active.pth"
+}
+
+install_torch() {
+  local wanted="torch==$torch_version" size=$torch_cuda_size
+  if pip_has_cpu_build; then wanted="torch==$torch_version+cpu" size=$torch_cpu_size; fi
+  step "Installing $wanted into .venv" "libtorch, $size"
+  if [ "$wanted" = "torch==$torch_version" ] && [ "$(uname -m)" = x86_64 ]; then
+    note "For the CPU build (190 MB) stop here and give pip an index that has it in PIP_EXTRA_INDEX_URL," \
+      "or name a libtorch of yours in CMAKE_PREFIX_PATH."
+  fi
+  .venv/bin/python -m pip install -qq --disable-pip-version-check "$wanted" ||
+    refuse "pip could not install $wanted; unpack a libtorch (>= $torch_minimum) anywhere and name it:" \
+      "CMAKE_PREFIX_PATH=/path/to/libtorch ./ronde-dev build"
+  torch_of .venv/bin/python || refuse "torch was installed into .venv but cannot be found there"
+}
+
+pip_has_cpu_build() {
+  .venv/bin/python -m pip index versions torch --disable-pip-version-check 2>/dev/null | grep -qF "$torch_version+cpu"
+}
