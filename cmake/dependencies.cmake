@@ -24,6 +24,7 @@ function(require_package name version package)
     message(FATAL_ERROR "${name} (>= ${version}) is missing: install ${package}, or name its folder in CMAKE_PREFIX_PATH")
   endif()
   set(${name}_VERSION "${${name}_VERSION}" PARENT_SCOPE)
+  set(${name}_VERSION_MAJOR "${${name}_VERSION_MAJOR}" PARENT_SCOPE)
 endfunction()
 
 require_package(fmt 9.0 libfmt-dev)

@@ -11,6 +11,10 @@ if(RONDE_TORCH)
   if(Torch_VERSION VERSION_LESS RONDE_TORCH_MINIMUM)
     message(FATAL_ERROR "libtorch at ${Torch_DIR} is version ${Torch_VERSION}; ronde needs ${RONDE_TORCH_MINIMUM} or newer")
   endif()
+  if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+    message(FATAL_ERROR "libtorch at ${Torch_DIR} was built for the C++ ABI of before 2015, which the libraries of this "
+                        "system do not have; take a build with the C++11 ABI")
+  endif()
 endif()
 record_part(NAME libtorch FOUND ${RONDE_TORCH} VERSION "${Torch_VERSION}" PACKAGE "pip: torch"
             PURPOSE "tensors, autograd, kernels" DETAIL "${TORCH_INSTALL_PREFIX}")

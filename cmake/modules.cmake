@@ -8,8 +8,8 @@
 #   INTERNAL)             not installed
 #
 # Code says #include "ronde/base/error.h", in the tree as in an installed prefix; a link in the build folder makes it so.
-file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
-file(CREATE_LINK "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/include/ronde" SYMBOLIC)
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/include/ronde" SYMBOLIC)
 
 function(add_module name)
   cmake_parse_arguments(MODULE "INTERNAL" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
@@ -17,11 +17,11 @@ function(add_module name)
   add_library(${target} STATIC ${MODULE_SOURCES})
   add_library(ronde::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                                               $<INSTALL_INTERFACE:include>)
   target_compile_features(${target} PUBLIC cxx_std_20)
   list(TRANSFORM MODULE_DEPENDS PREPEND ronde::)
-  # Header-only libraries are compiled in: whoever uses an installed Ronde does not need them.
+  # Header-only libraries are compiled in. Whoever uses an installed Ronde needs them only for a header that names them.
   list(TRANSFORM MODULE_LINK REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")
   list(TRANSFORM MODULE_LINK_PRIVATE REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(${target} PUBLIC ${MODULE_DEPENDS} ${MODULE_LINK}

@@ -15,7 +15,7 @@ function(record_part)
     "    {\"${PART_NAME}\", ${found}, \"${PART_VERSION}\", \"${PART_PACKAGE}\", \"${PART_PURPOSE}\", \"${PART_DETAIL}\"},\n")
 endfunction()
 
-# decide(RONDE_CUDA found): stops when the user insisted on a part that is not there.
+# Stops when the user insisted on a part (RONDE_CUDA=ON) that is not there.
 function(refuse_if_insisted choice found package)
   if(${choice} STREQUAL ON AND NOT found)
     message(FATAL_ERROR "${choice}=ON, but it was not found: install ${package}, or name its folder in CMAKE_PREFIX_PATH")

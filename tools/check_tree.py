@@ -92,12 +92,19 @@ def blank_out(text: str) -> str:
 
 
 def functions_of(text: str) -> list[tuple[int, int]]:
-    """(first line, number of lines) of every function body, members included; lambdas belong to their function."""
-    found, scopes, head_start, line = [], [], 0, 1
+    """(first line, number of lines) of every function body, members included; lambdas belong to their function.
+
+    Relies on the format that clang-format gives: a body's brace has a blank before it, that of a value has none.
+    """
+    found, scopes, head_start, line, parentheses = [], [], 0, 1, 0
     code = blank_out(text)
     for at, letter in enumerate(code):
         if letter == "\n":
             line += 1
+        elif letter in "()":
+            parentheses += 1 if letter == "(" else -1
+        elif letter == "{" and (parentheses or not code[at - 1].isspace()):
+            scopes.append(("value", line))
         elif letter == "{":
             head = code[head_start:at]
             is_container = re.search(r"\b(namespace|class|struct|union|enum|extern)\b[^()=]*$", head)
@@ -109,8 +116,9 @@ def functions_of(text: str) -> list[tuple[int, int]]:
             kind, start = scopes.pop()
             if kind == "function":
                 found.append((start, line - start + 1))
-            head_start = at + 1
-        elif letter == ";":
+            if kind != "value":
+                head_start = at + 1
+        elif letter == ";" and not parentheses:
             head_start = at + 1
     return found
 

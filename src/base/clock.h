@@ -17,7 +17,9 @@ class Deadline {
   Deadline() = default;
   static Deadline after(std::chrono::nanoseconds duration) {
     Deadline deadline;
-    deadline.at_ = std::chrono::steady_clock::now() + duration;
+    const auto now = std::chrono::steady_clock::now();
+    // Further than the clock can count is never.
+    if (duration < std::chrono::steady_clock::time_point::max() - now) deadline.at_ = now + duration;
     return deadline;
   }
 

@@ -8,7 +8,8 @@
 
 namespace ronde {
 
-Library::Library(std::string file) : file_(std::move(file)), handle_(dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+Library::Library(std::string file)
+    : file_(std::move(file)), handle_(dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
   if (handle_) return;
   const char* reason = dlerror();
   throw Error(Error::Kind::System, fmt::format("{} cannot be loaded: {}", file_, reason ? reason : "unknown reason"));

@@ -4,7 +4,8 @@
 
 namespace ronde {
 
-// A shared library loaded at run time, for parts that a machine may lack. Unloaded at the end of its life.
+// A shared library loaded at run time, for parts that a machine may lack. It stays in memory to the end of the process,
+// since threads and texts of it may still be in use.
 class Library {
  public:
   // `file` is a path or a name that the loader finds.

@@ -19,8 +19,8 @@ class BoundedQueue {
   // REQUIRES: capacity > 0.
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  // Waits for room. False when the queue is closed (or the deadline passed): the item was not taken.
-  bool push(T item, Deadline until = {}) {
+  // Waits for room. False when the queue is closed (or the deadline passed): the item is still the caller's.
+  bool push(T&& item, Deadline until = {}) {
     std::unique_lock lock(mutex_);
     if (!wait(lock, room_, until, [&] { return closed_ || items_.size() < capacity_; }) || closed_) return false;
     items_.push_back(std::move(item));

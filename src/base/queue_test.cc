@@ -28,6 +28,15 @@ TEST(BoundedQueue, RefusesWhenFullAtTheDeadlineAndGivesNothingWhenEmpty) {
   EXPECT_EQ(queue.size(), 1u);
 }
 
+TEST(BoundedQueue, WhatWasNotTakenStaysWithTheCaller) {
+  BoundedQueue<std::unique_ptr<int>> queue(1);
+  queue.close();
+  auto item = std::make_unique<int>(5);
+  EXPECT_FALSE(queue.push(std::move(item)));
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(*item, 5);
+}
+
 TEST(BoundedQueue, CloseWakesWaitersAndKeepsWhatIsInside) {
   BoundedQueue<int> queue(1);
   queue.push(7);
@@ -70,6 +79,7 @@ TEST(Deadline, IsNeverUnlessSet) {
   EXPECT_TRUE(Deadline::after(-1ms).passed());
   EXPECT_EQ(Deadline::after(-1ms).left(), 0ns);
   EXPECT_FALSE(Deadline::after(1h).passed());
+  EXPECT_EQ(Deadline::after(std::chrono::nanoseconds::max()).left(), std::nullopt) << "too far to count is never";
 }
 
 }  // namespace

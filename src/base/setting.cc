@@ -49,6 +49,7 @@ SettingValue parse_type(const Setting& setting, std::string_view text) {
     case SettingType::Real: return parse_real(text);
     case SettingType::Bytes: return parse_bytes(text);
     case SettingType::Duration: return parse_duration(text);
+    case SettingType::Steps: return parse_step_window(text);
     case SettingType::Text: return std::string(text);
     case SettingType::Choice: return parse_choice(text, setting.range);
   }
@@ -78,6 +79,7 @@ std::string_view name(SettingType type) {
     case SettingType::Real: return "number";
     case SettingType::Bytes: return "size";
     case SettingType::Duration: return "time";
+    case SettingType::Steps: return "100..120";
     case SettingType::Text: return "text";
     case SettingType::Choice: return "choice";
   }

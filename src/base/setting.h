@@ -7,6 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include "ronde/base/step_window.h"
+
 namespace ronde {
 
 // What kind of value a setting takes, and the C++ type that a program reads it as.
@@ -16,11 +18,13 @@ enum class SettingType {
   Real,      // double
   Bytes,     // std::uint64_t, with a unit: 64MiB
   Duration,  // std::chrono::nanoseconds, with a unit: 30s
+  Steps,     // StepWindow: 100..120, 100.., ..120; empty: all
   Text,      // std::string, anything
   Choice,    // std::string, one of those that `range` lists
 };
 
-using SettingValue = std::variant<bool, std::int64_t, double, std::uint64_t, std::chrono::nanoseconds, std::string>;
+using SettingValue =
+    std::variant<bool, std::int64_t, double, std::uint64_t, std::chrono::nanoseconds, StepWindow, std::string>;
 
 // One line of the one list of settings (settings_list.h).
 struct Setting {

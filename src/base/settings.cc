@@ -1,7 +1,10 @@
 #include "ronde/base/settings.h"
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <system_error>
 
 #include <toml++/toml.h>
 
@@ -55,12 +58,24 @@ void read_table(Settings& settings, const toml::table& table, const std::string&
 }
 
 // The file that holds settings is itself a setting: it must be known before the others are read.
-std::optional<Settings::Flag> config_file(const Environment& environment, std::span<const Settings::Flag> flags) {
+struct ConfigFile {
+  std::string path, origin;
+};
+std::optional<ConfigFile> config_file(const Environment& environment, std::span<const Settings::Flag> flags) {
+  std::optional<ConfigFile> file;
+  if (const auto path = environment.get("RONDE_CONFIG")) file = {*path, "RONDE_CONFIG"};
   for (const auto& flag : flags)
-    if (flag.key == "config") return Settings::Flag{flag.text, "--config"};
-  if (const auto file = environment.get("RONDE_CONFIG"); file && !file->empty())
-    return Settings::Flag{*file, "RONDE_CONFIG"};
-  return {};
+    if (flag.key == "config") file = {flag.text, flag.origin};
+  if (file && file->path.empty()) return {};
+  return file;
+}
+
+std::string read_file(const std::filesystem::path& path, const std::string& origin) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path))
+    throw Error::bad_input("settings file {} (from {}) cannot be read: {}", path.string(), origin,
+                           stream ? "it is a folder" : std::generic_category().message(errno));
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace
@@ -72,12 +87,10 @@ Settings::Settings() {
 
 Settings Settings::load(const Environment& environment, std::span<const Flag> flags) {
   Settings settings;
-  if (const auto file = config_file(environment, flags)) settings.read_toml(file->key);
+  if (const auto file = config_file(environment, flags))
+    settings.read_toml_text(read_file(file->path, file->origin), file->path);
   settings.read_environment(environment);
-  for (const auto& [key, text] : flags) {
-    const auto known = std::ranges::find(kSettings, key, &Setting::key);
-    settings.set(key, text, known == kSettings.end() ? "--set " + key : flag_name(*known));
-  }
+  for (const Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
   return settings;
 }
 
@@ -91,14 +104,6 @@ void Settings::read_environment(const Environment& environment) {
                              suggestion(name, known));
     set(kSettings[static_cast<std::size_t>(found - known.begin())].key, text, name);
   }
-}
-
-void Settings::read_toml(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    throw Error::bad_input("settings file {} cannot be read (missing, empty or not allowed)", file.string());
-  read_toml_text(text.str(), file.string());
 }
 
 void Settings::read_toml_text(std::string_view text, const std::string& name) {

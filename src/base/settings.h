@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +35,7 @@ auto value_type() {
   if constexpr (Type == SettingType::Real) return double{};
   if constexpr (Type == SettingType::Bytes) return std::uint64_t{};
   if constexpr (Type == SettingType::Duration) return std::chrono::nanoseconds{};
+  if constexpr (Type == SettingType::Steps) return StepWindow{};
   if constexpr (Type == SettingType::Text || Type == SettingType::Choice) return std::string{};
 }
 
@@ -53,6 +53,7 @@ class Settings {
  public:
   struct Flag {
     std::string key, text;
+    std::string origin = "--set";  // how the user wrote it
   };
   struct Entry {
     SettingValue value;
@@ -71,7 +72,7 @@ class Settings {
   // Takes every RONDE_* variable. One that is no setting is an error; RONDE__* (two underscores) passes between the
   // launcher and its ranks and is left alone.
   void read_environment(const Environment& environment);
-  void read_toml(const std::filesystem::path& file);
+  // `name` is what errors call the text: the file that it came from.
   void read_toml_text(std::string_view text, const std::string& name);
   void set(std::string_view key, std::string_view text, const std::string& origin);
 

@@ -18,7 +18,7 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"trace.bytes", SettingType::Bytes, "32MiB", "1MiB..16GiB",
      "Memory a rank for recorded events that are not yet written; what does not fit is dropped and counted."},
     {"trace.dir", SettingType::Text, "", "", "Folder for trace files, one a rank; empty: nothing is recorded."},
-    {"trace.steps", SettingType::Text, "", "", "Steps to record, as 100..120, 100.. or ..120; empty: all."},
+    {"trace.steps", SettingType::Steps, "", "", "Steps to record, as 100..120, 100.. or ..120; empty: all."},
 });
 
 }  // namespace ronde

@@ -49,6 +49,7 @@ TEST(Setting, ReadsEveryType) {
   EXPECT_EQ(parse(SettingType::Real, "0.5"), SettingValue(0.5));
   EXPECT_EQ(parse(SettingType::Bytes, " 64MiB "), SettingValue(std::uint64_t{64u << 20}));
   EXPECT_EQ(parse(SettingType::Duration, "2ms"), SettingValue(std::chrono::nanoseconds(2ms)));
+  EXPECT_EQ(parse(SettingType::Steps, "3..5"), SettingValue(StepWindow{3, 5}));
   EXPECT_EQ(parse(SettingType::Text, " a b "), SettingValue(std::string("a b")));
 }
 
@@ -64,6 +65,7 @@ TEST(Setting, RefusesWrongValues) {
   EXPECT_EQ(refuse(SettingType::Int, "1..64", "65"), "'65' is above 64");
   EXPECT_EQ(refuse(SettingType::Bytes, "64KiB..", "1kB"), "'1kB' is below 64KiB");
   EXPECT_EQ(refuse(SettingType::Duration, "..1h", "2h"), "'2h' is above 1h");
+  EXPECT_EQ(refuse(SettingType::Steps, "", "5..3"), "'5..3' is an empty window of steps: 5 comes after 3");
   EXPECT_EQ(refuse(SettingType::Choice, "a|b", "c"), "'c' is not one of a, b");
 }
 
@@ -78,6 +80,10 @@ TEST(Settings, ALaterSourceWinsAndSaysWhereItCameFrom) {
   std::set<std::string> origins;
   for (const auto& entry : settings.entries()) origins.insert(entry.origin);
   EXPECT_EQ(origins, (std::set<std::string>{"RONDE_TRACE_BYTES", "default", "run.toml:3"}));
+}
+
+TEST(Settings, AnEmptyFileIsAFile) {
+  EXPECT_NO_THROW(Settings::load(Environment{{"RONDE_CONFIG", "/dev/null"}}, {}));
 }
 
 TEST(Settings, FlagsBeatTheEnvironment) {
@@ -107,7 +113,9 @@ TEST(Settings, WrongInputNamesKeyValueAndSource) {
   EXPECT_TRUE(
       message_of([&] { settings.read_toml_text("x = = 3", "run.toml"); }).starts_with("run.toml:1: not valid TOML: "));
   EXPECT_EQ(message_of([&] { Settings::load(Environment{}, {{"config", "/no/such.toml"}}); }),
-            "settings file /no/such.toml cannot be read (missing, empty or not allowed)");
+            "settings file /no/such.toml (from --set) cannot be read: No such file or directory");
+  EXPECT_EQ(message_of([&] { Settings::load(Environment{{"RONDE_CONFIG", "/"}}, {}); }),
+            "settings file / (from RONDE_CONFIG) cannot be read: it is a folder");
 }
 
 TEST(Settings, TheDocsPageHasALineForEach) {

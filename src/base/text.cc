@@ -32,6 +32,10 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
   return joined;
 }
 
+std::string counted(std::size_t number, std::string_view thing) {
+  return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s");
+}
+
 int edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the table suffice: this one, the one above, and the one above that for swaps of neighbours.
   std::array<std::vector<int>, 3> rows;

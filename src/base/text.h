@@ -16,6 +16,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 
+// "1 core", "3 cores".
+std::string counted(std::size_t number, std::string_view thing);
+
 // How many letters must be added, removed, changed or swapped with a neighbour to make `a` into `b`.
 int edit_distance(std::string_view a, std::string_view b);
 

@@ -17,6 +17,11 @@ TEST(Text, Joins) {
   EXPECT_EQ(join({}, ", "), "");
 }
 
+TEST(Text, CountsThings) {
+  EXPECT_EQ(counted(0, "core"), "0 cores");
+  EXPECT_EQ(counted(1, "core"), "1 core");
+}
+
 TEST(Text, CountsEdits) {
   EXPECT_EQ(edit_distance("", "abc"), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);

@@ -102,9 +102,10 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   if (ns < 999.5) return short_number(ns) + " ns";
   if (ns < 999.5e3) return short_number(ns / 1e3) + " us";
   if (ns < 999.5e6) return short_number(ns / 1e6) + " ms";
-  if (ns < 59.95e9) return short_number(ns / 1e9) + " s";
-  const auto minutes = std::llround(ns / 60e9);
-  if (minutes < 60) return fmt::format("{} min {} s", static_cast<int>(ns / 60e9), std::llround(ns / 1e9) % 60);
+  const auto seconds = std::llround(ns / 1e9);
+  if (seconds < 60) return short_number(ns / 1e9) + " s";
+  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  const auto minutes = (seconds + 30) / 60;
   return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 

@@ -50,7 +50,10 @@ TEST(Units, WritesShortTexts) {
   EXPECT_EQ(format_duration(2100us), "2.1 ms");
   EXPECT_EQ(format_duration(999900us), "1 s");
   EXPECT_EQ(format_duration(30s), "30 s");
+  EXPECT_EQ(format_duration(59970ms), "1 min 0 s");
   EXPECT_EQ(format_duration(90s), "1 min 30 s");
+  EXPECT_EQ(format_duration(119900ms), "2 min 0 s");
+  EXPECT_EQ(format_duration(3599900ms), "1 h 0 min");
   EXPECT_EQ(format_duration(65min), "1 h 5 min");
   EXPECT_EQ(format_duration(-2ms), "-2 ms");
 }

@@ -9,7 +9,7 @@
 namespace ronde::bench {
 
 // What a benchmark found: one JSON object a row, all with the same keys in the same order. By convention times end in
-// _us or _ns, sizes are "bytes", and ratios are "ratio_PEER" (above 1: we are faster).
+// _us, sizes are "bytes", and ratios are "ratio_PEER" (above 1: we are faster).
 struct Report {
   std::string name;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -15,11 +15,11 @@ Report run_span() {
   const trace::SpanCost cost = trace::measure_span_cost({.file = file});
   std::filesystem::remove(file);
   Report report{.name = "span"};
-  report.rows.push_back({{"case", "span, recorded"}, {"median_ns", cost.recording}});
-  report.rows.push_back({{"case", "span with two arguments, recorded"}, {"median_ns", cost.two_args}});
-  report.rows.push_back({{"case", "counter, recorded"}, {"median_ns", cost.counter}});
-  report.rows.push_back({{"case", "span, recording stopped"}, {"median_ns", cost.stopped}});
-  report.rows.push_back({{"case", "span, no recorder"}, {"median_ns", cost.no_recorder}});
+  report.rows.push_back({{"case", "span, recorded"}, {"median_us", cost.recording / 1e3}});
+  report.rows.push_back({{"case", "span with two arguments, recorded"}, {"median_us", cost.two_args / 1e3}});
+  report.rows.push_back({{"case", "counter, recorded"}, {"median_us", cost.counter / 1e3}});
+  report.rows.push_back({{"case", "span, recording stopped"}, {"median_us", cost.stopped / 1e3}});
+  report.rows.push_back({{"case", "span, no recorder"}, {"median_us", cost.no_recorder / 1e3}});
   return report;
 }
 

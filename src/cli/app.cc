@@ -17,8 +17,8 @@ using Flags = std::vector<Settings::Flag>;
 // Every setting is a flag of every command.
 void add_setting_flags(CLI::App& app, Flags& flags) {
   for (const Setting& setting : kSettings) {
-    const auto keep = [&flags, key = std::string(setting.key)](const std::string& text) {
-      flags.push_back({key, text});
+    const auto keep = [&flags, &setting](const std::string& text) {
+      flags.push_back({std::string(setting.key), text, flag_name(setting)});
     };
     app.add_option_function<std::string>(flag_name(setting), keep, std::string(setting.help));
   }
@@ -26,7 +26,7 @@ void add_setting_flags(CLI::App& app, Flags& flags) {
     for (const std::string& pair : pairs) {
       const auto equals = pair.find('=');
       if (equals == std::string::npos) throw Error::bad_input("--set {}: write key=value", pair);
-      flags.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+      flags.push_back({pair.substr(0, equals), pair.substr(equals + 1), "--set " + pair.substr(0, equals)});
     }
   };
   app.add_option_function<std::vector<std::string>>("--set", split_pair, "Any setting: trace.bytes=64MiB")
@@ -73,6 +73,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   app.set_version_flag("--version", fmt::format("ronde {} ({})", version(), revision()));
   Flags flags;
   add_setting_flags(app, flags);
+  app.require_subcommand(0, 1);
   std::function<int(const Context&)> command;
   add_info(app, command);
   add_bench(app, command);
@@ -85,12 +86,12 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   } catch (const CLI::ParseError& error) {
     throw wrong_usage(app, error);
   }
+  const auto settings = Settings::load(environment, std::span<const Settings::Flag>(flags));
   if (!command) {
     hide_setting_flags(app);
     fmt::print("{}", app.help());
     return 0;
   }
-  const auto settings = Settings::load(environment, std::span<const Settings::Flag>(flags));
   const Log log({.level = parse_log_level(settings.get<"log.level">()),
                  .color = Paint::choose(settings.get<"cli.color">(), stderr, environment).on()});
   log.debug("{} settings read", settings.entries().size());

@@ -8,6 +8,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
+#include "ronde/base/json_text.h"
 #include "ronde/bench/bench.h"
 
 namespace ronde::cli {
@@ -24,7 +25,7 @@ int run_bench(const BenchFlags& flags) {
     return 0;
   }
   const bench::Report report = bench::find(flags.name).run();
-  fmt::print("{}", flags.json ? bench::to_json(report).dump(2) + "\n" : bench::to_text(report));
+  fmt::print("{}", flags.json ? json_text(bench::to_json(report)) + "\n" : bench::to_text(report));
   return 0;
 }
 

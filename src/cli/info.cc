@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "ronde/base/json_text.h"
 #include "ronde/base/version.h"
 #include "ronde/cli/mpi_facts.h"
 #include "ronde/cli/parts.h"
@@ -96,8 +97,8 @@ int show_info(const InfoFlags& flags, const Context& context) {
   }
   const Info info = gather_info(context);
   const Paint paint = Paint::choose(context.settings.get<"cli.color">(), stdout, context.environment);
-  fmt::print("{}\n", flags.json ? to_json(info).dump(2) : to_text(info, paint));
-  std::fflush(stdout);
+  fmt::print("{}\n", flags.json ? json_text(to_json(info)) : to_text(info, paint));
+  std::fflush(stdout);  // before the sentence about it
   if (info.mpi_failure) throw *info.mpi_failure;
   return 0;
 }

@@ -1,21 +1,37 @@
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <string>
 
 #include "ronde/base/environment.h"
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
 #include "ronde/cli/app.h"
+
+namespace {
+
+int run(std::span<const char* const> arguments) {
+  const int code = ronde::cli::run(arguments, ronde::Environment::of_process());
+  // What was printed may still be on its way to a disk that is full.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw ronde::Error::system(errno, "cannot write the output");
+  return code;
+}
+
+// Nothing to be done when even this cannot be written.
+void complain(const char* what) {
+  std::fputs(("ronde: " + std::string(what) + "\n").c_str(), stderr);
+}
+
+}  // namespace
 
 int main(int count, char** arguments) {
   try {
-    return ronde::cli::run(std::span<const char* const>(arguments, static_cast<std::size_t>(count)),
-                           ronde::Environment::of_process());
+    return run({arguments, static_cast<std::size_t>(count)});
   } catch (const ronde::Error& error) {
-    fmt::print(stderr, "ronde: {}\n", error.what());
+    complain(error.what());
     return error.exit_code();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ronde: {}\n", error.what());
+    complain(error.what());
     return 1;
   }
 }

@@ -5,10 +5,10 @@
 
 namespace ronde::cli {
 
-// What the libtorch that this program runs with says about itself.
+// The libtorch that this program was built with, and what it says about itself on this machine.
 struct TorchFacts {
   std::string version;
-  std::string cpu_capability;  // the instruction set its own kernels use: "AVX512"
+  std::string cpu_capability;  // the instruction set its own kernels use: "AVX512"; oneDNN and MKL do not tell theirs
   std::string onednn;          // version, or empty
   std::string mkl;             // version, or empty
   int threads = 0;             // that one operation may use

@@ -1,29 +1,17 @@
 #include "ronde/topology/draw.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "ronde/base/format.h"
+#include "ronde/base/text.h"
+#include "ronde/base/units.h"
 #include "ronde/topology/detail/tree.h"
 
 namespace ronde::topology {
 namespace {
 
 using detail::Node;
-
-std::string format_bytes(std::uint64_t bytes) {
-  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-  double number = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
-  const std::string text = fmt::format("{:.{}f}", number, number < 10 ? 1 : 0);
-  return fmt::format("{} {}", text.ends_with(".0") ? text.substr(0, text.size() - 2) : text, kUnits[unit]);
-}
-
-std::string count(std::size_t number, std::string_view thing) {
-  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
-}
 
 std::string cores_text(const std::vector<const Core*>& cores) {
   std::vector<int> indices;
@@ -97,7 +85,7 @@ std::string headline(const Machine& machine) {
   std::vector<std::string> facts;
   if (!machine.cpu_model.empty()) facts.push_back(machine.cpu_model);
   const std::size_t threads = all_cpus(machine).size();
-  facts.push_back(count(machine.cores.size(), "core"));
+  facts.push_back(counted(machine.cores.size(), "core"));
   if (threads != machine.cores.size()) facts.back() += fmt::format(" ({} hardware threads)", threads);
   facts.push_back(format_bytes(memory_bytes(machine)));
   return fmt::format("{}: {}", machine.hostname.empty() ? "machine" : machine.hostname, fmt::join(facts, ", "));
@@ -110,7 +98,7 @@ void add_limits(const Machine& machine, Node& root) {
   if (!limits.empty())
     root.children.push_back({fmt::format("limits of the control group: {}", fmt::join(limits, ", "))});
   if (machine.forbidden_cores > 0)
-    root.children.push_back({fmt::format("{} more that we may not use", count(machine.forbidden_cores, "core"))});
+    root.children.push_back({fmt::format("{} more that we may not use", counted(machine.forbidden_cores, "core"))});
 }
 
 std::vector<std::string> table_row(const RankBinding& rank) {
@@ -142,7 +130,7 @@ std::string draw(const Machine& machine, const DrawOptions& options) {
 }
 
 std::string draw(const BindingPlan& plan, const DrawOptions& options) {
-  const std::string ranks = count(plan.ranks.size(), "rank");
+  const std::string ranks = counted(plan.ranks.size(), "rank");
   std::string out = plan.policy == Policy::None ? fmt::format("{}, not bound\n", ranks)
                                                 : fmt::format("{}, bound by {}\n", ranks, name(plan.policy));
   std::vector<std::vector<std::string>> rows{

@@ -4,14 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <sys/statfs.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/topology/detail/files.h"
 
 namespace ronde::topology {
 namespace {
@@ -54,12 +53,6 @@ constexpr auto kInstructionSets = std::to_array<std::string_view>(
      "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16", "asimd",
      "asimdhp",     "asimddp",     "bf16",     "i8mm",     "sve",      "sve2",     "sme"});
 
-std::string read_all(const char* file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 std::uint64_t meminfo_line(std::string_view meminfo, std::string_view key) {
   const auto at = meminfo.find(key);
   if (at == std::string_view::npos) return 0;
@@ -85,7 +78,7 @@ std::vector<std::string> instruction_sets(std::string_view cpuinfo) {
 }
 
 std::vector<std::string> instruction_sets() {
-  return instruction_sets(read_all("/proc/cpuinfo"));
+  return instruction_sets(detail::read_small_file("/proc/cpuinfo").value_or(""));
 }
 
 Memory parse_meminfo(std::string_view meminfo) {
@@ -93,7 +86,7 @@ Memory parse_meminfo(std::string_view meminfo) {
 }
 
 Memory memory() {
-  return parse_meminfo(read_all("/proc/meminfo"));
+  return parse_meminfo(detail::read_small_file("/proc/meminfo").value_or(""));
 }
 
 std::string_view name(FileSystem::Kind kind) {

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "ronde/base/error.h"
+#include "ronde/base/step_window.h"
 #include "ronde/trace/name.h"
-#include "ronde/trace/step_window.h"
 
 namespace ronde::trace {
 
@@ -57,8 +57,8 @@ struct RecorderOptions {
 //   for (...) { recorder.step(n); RONDE_SPAN("forward"); ... }
 //
 // Safe to call from any thread. Recording never waits and never allocates: what finds no room is dropped and counted.
-// A crash loses what was recorded in the last 200 ms; the file up to there is readable. A write error never reaches the
-// program: recording stops, and error() tells why.
+// In a forked child it does nothing. A crash loses what was recorded in the last 200 ms; the file up to there is
+// readable. A write error never reaches the program: recording stops, and error() tells why.
 //
 // The file. Process, thread and other tracks, nested spans, instants and counters, as Perfetto has them. On the
 // process's own track: one "metadata" event for each set_metadata(), one "clock offset" event for each

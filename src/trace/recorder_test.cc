@@ -1,10 +1,13 @@
 #include "ronde/trace/recorder.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -35,6 +38,23 @@ struct RecorderTest : testing::Test {
   }
   std::filesystem::path folder;
 };
+
+TEST_F(RecorderTest, AForkedChildNeitherHangsNorWrites) {
+  auto recorder = std::make_unique<Recorder>(RecorderOptions{.folder = folder});
+  recorder->flush();
+  const std::string before = content();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    recorder->flush();
+    recorder.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(content(), before);
+}
 
 TEST_F(RecorderTest, WithoutAScopeNothingIsRecorded) {
   { Recorder recorder({.folder = folder}); }

@@ -8,7 +8,6 @@
 namespace ronde::trace {
 
 // What the settings trace.* ask for; nothing when trace.dir is empty. The caller adds rank, world size and host.
-// FAILS WITH: BadInput, naming the setting.
 std::optional<RecorderOptions> options_from(const Settings& settings);
 
 }  // namespace ronde::trace

@@ -19,14 +19,5 @@ TEST(TraceSettings, BecomeOptions) {
   EXPECT_FALSE(options->steps.contains(6));
 }
 
-TEST(TraceSettings, AWrongWindowNamesTheSetting) {
-  try {
-    options_from(Settings::load(Environment{}, {{"trace.steps", "5..3"}}));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("setting trace.steps: ")) << error.what();
-  }
-}
-
 }  // namespace
 }  // namespace ronde::trace

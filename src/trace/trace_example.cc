@@ -63,7 +63,7 @@ void plain(const std::string& folder, int rank) {
 }
 
 void window(const std::string& folder) {
-  Recorder recorder({.folder = folder, .steps = parse_step_window("3..5")});
+  Recorder recorder({.folder = folder, .steps = ronde::parse_step_window("3..5")});
   const Scope scope(recorder, "training");
   for (int step = 0; step < 10; ++step) {
     recorder.step(step);

@@ -101,6 +101,9 @@ def test_the_settings_page_is_current(ronde):
         (["info", "--config", "missing.toml"], {}, ["missing.toml"]),
         (["bench", "spam"], {}, ["spam", "span"]),
         (["bench"], {}, ["ronde bench --list"]),
+        (["info", "bench", "span"], {}, []),
+        (["info", "--trace-steps", "5..1"], {}, ["trace.steps", "5..1"]),
+        (["--log-level", "bananas"], {}, ["log.level", "bananas"]),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_code_two(ronde, arguments, env, parts):
@@ -118,6 +121,24 @@ def test_an_mpi_library_that_cannot_start(ronde, tmp_path):
     assert "Machine" in done.stdout, "what else is known is still shown"
     refused(done, "MPI library cannot start", "libmpi.so", "mpi.library")
     refused(ronde("info", "--mpi-library", "libm.so.6"), "MPI_Get_library_version")
+
+
+def test_output_that_cannot_be_written_is_an_error(build_dir, clean_env):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [build_dir / "ronde", "info"], stdout=full, stderr=subprocess.PIPE, env=clean_env, text=True
+        )
+        assert (done.returncode, done.stderr) == (1, "ronde: cannot write the output: No space left on device\n")
+        done = subprocess.run([build_dir / "ronde", "inof"], stderr=full, env=clean_env)
+        assert done.returncode == 2, "a complaint that cannot be written changes nothing"
+
+
+def test_names_that_are_no_utf8_do_not_stop_json(build_dir, clean_env, tmp_path):
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xff")
+    os.mkdir(folder)
+    done = subprocess.run([build_dir / "ronde", "info", "--json"], cwd=folder, env=clean_env, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert "caf\ufffd" in json.loads(done.stdout)["working_directory"]["path"]
 
 
 def test_bench_as_json(ronde):

@@ -63,6 +63,11 @@ def test_long_files_and_functions(tree):
     assert tree("int x;\n" * 501) == ["src/a/x.cc:1: 501 lines, more than 500: is this one idea?"]
 
 
+@pytest.mark.parametrize("head", ["C::C(int a)\n    : a_{a},\n      b_(a) {", "void f(Options options = {}) {"])
+def test_long_functions_with_braces_in_their_head(tree, head):
+    assert len(tree("namespace n {\n" + head + "\n" + "  x();\n" * 80 + "}\n}\n")) == 1
+
+
 def test_braces_in_text_do_not_count(tree):
     assert tree('void f() { g("{"); }  // {\n' + "int x;\n" * 100) == []
 

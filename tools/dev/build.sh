@@ -5,15 +5,19 @@ build() {
   [ -n "$preset" ] && grep -q "\"name\": \"$preset\"" CMakePresets.json || wrong_use "there is no preset '$preset'"
   local log=build/$preset.log
   mkdir -p build
-  if [ ! -e "build/$preset/build.ninja" ]; then
+  # What CMake is told about libtorch; when it changes, everything is found anew.
+  local torch="${torch_prefix:-} ${CMAKE_PREFIX_PATH:-} ${Torch_DIR:-}" stamp=build/$preset/.torch
+  if [ ! -e "build/$preset/build.ninja" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$torch" ]; then
+    rm -rf "build/$preset"
     step "Configuring build/$preset" "CMake finds compilers and libraries; the log is $log"
     if ! cmake --preset "$preset" ${torch_prefix:+"-DCMAKE_PREFIX_PATH=$torch_prefix"} >"$log" 2>&1; then
       # The first sentence of CMake's first error is the cause; the rest follows from it.
       local reason
-      reason=$(sed -n '/CMake Error/,/^$/p' "$log" | sed -n '2,/^$/p' | tr -s ' \n' ' ')
+      reason=$(sed -n '/CMake Error/,/Call Stack/p' "$log" | sed '1d; /Call Stack/,$d' | tr -s ' \n' ' ')
       rm -rf "build/$preset"
       refuse "CMake stopped:${reason:- see $log}"
     fi
+    echo "$torch" >"$stamp"
     grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
   fi
   step "Building build/$preset" "only what changed"

@@ -21,14 +21,16 @@ set_up() {
 
 missing_packages() {
   local installed
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${apt_packages[@]}" 2>/dev/null |
+  # dpkg-query fails as soon as it does not know one of the names: that is an answer too.
+  installed=$({ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${apt_packages[@]}" 2>/dev/null || true; } |
     sed -n 's/ installed$//p')
   printf '%s\n' "${apt_packages[@]}" | grep -vxF "$installed" || true
 }
 
 # What the packages are for, so that other systems, where dpkg does not know them, can be used as they are.
 build_tools_work() {
-  command -v g++ cmake ninja python3 >/dev/null
+  local tool
+  for tool in g++ cmake ninja python3; do command -v "$tool" >/dev/null || return 1; done
 }
 
 set_up_system() {
@@ -42,14 +44,17 @@ set_up_system() {
   [ ${#missing[@]} -eq 0 ] && return
   local sudo=()
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || packages_refused "you are not root and there is no sudo" "${missing[@]}"
+    if ! command -v sudo >/dev/null; then
+      packages_refused "you are not root and there is no sudo" "${missing[@]}"
+      return
+    fi
     sudo=(sudo)
   fi
   step "Installing ${#missing[@]} Debian packages" "compiler, libraries: ${missing[*]}"
   local log
   log=$(mktemp)
-  if ! { "${sudo[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y \
-    --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  if ! { "${sudo[@]}" apt-get update &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     rm -f "$log"
     packages_refused "apt-get failed, see above" "${missing[@]}"
@@ -76,7 +81,10 @@ set_up_python() {
   if [ -x .venv/bin/python ] && cmp -s tools/requirements.txt "$stamp"; then return; fi
   if [ ! -x .venv/bin/python ]; then
     step "Making the Python environment .venv" "tests and formatters run in it, your own Python stays as it is"
-    python3 -m venv .venv || refuse "python3 -m venv failed: install python3-venv (Debian) or another Python >= 3.9"
+    if ! python3 -m venv .venv; then
+      rm -rf .venv  # half of one would be taken for a whole one the next time
+      refuse "python3 -m venv failed, see above: install python3-venv (Debian), or put another Python (>= 3.10) first"
+    fi
   fi
   step "Installing Python packages into .venv" "$(grep -v '^#' tools/requirements.txt | tr '\n' ' ')"
   .venv/bin/python -m pip install -qq --disable-pip-version-check -r tools/requirements.txt ||
@@ -96,6 +104,7 @@ set_up_torch() {
     link_active_torch
     return
   fi
+  [ -z "$torch_problem" ] || note "Not taking the torch of the active Python: $torch_problem."
   torch_of .venv/bin/python || install_torch
 }
 
@@ -110,15 +119,24 @@ user_names_torch() {
 
 # Finding torch without importing it takes milliseconds instead of seconds.
 torch_of() {
-  torch_prefix=$("$1" - "$torch_minimum" <<'PYTHON' 2>/dev/null
+  local answer
+  torch_problem=""
+  answer=$("$1" - "$torch_minimum" 2>/dev/null <<'PYTHON'
 import importlib.metadata, importlib.util, pathlib, sys
 spec = importlib.util.find_spec("torch")
+if spec is None:
+    sys.exit(1)
 version = importlib.metadata.version("torch").split("+")[0].split(".")[:2]
 if tuple(map(int, version)) < tuple(map(int, sys.argv[1].split("."))):
-    sys.exit(f"torch {'.'.join(version)} is too old")
-print(pathlib.Path(spec.origin).parent / "share" / "cmake")
+    print(f"too old: torch {'.'.join(version)}, and {sys.argv[1]} is needed")
+else:
+    print(pathlib.Path(spec.origin).parent / "share" / "cmake")
 PYTHON
-  )
+  ) || return 1
+  case $answer in
+    "too old"*) torch_problem=$answer && return 1 ;;
+    *) torch_prefix=$answer ;;
+  esac
 }
 
 # The active Python's packages become visible in .venv, so that both see the same torch.

@@ -7,7 +7,10 @@ namespace ronde::device {
 namespace {
 
 bool is_done(cudaError_t result, const char* doing) {
-  if (result == cudaErrorNotReady) return false;
+  if (result == cudaErrorNotReady) {
+    (void)cudaGetLastError();  // otherwise whoever asks next for the last error, such as torch, takes it for a failure
+    return false;
+  }
   check(result, doing);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <sstream>
 
+#include "ronde/base/text.h"
 #include "ronde/topology/detail/files.h"
 
 namespace ronde::topology::detail {
@@ -12,11 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> split(std::string_view text, char separator) {
+// Without empty pieces, which the kernel's files have between their columns.
+std::vector<std::string> words(std::string_view text, char separator) {
   std::vector<std::string> pieces;
-  std::istringstream in{std::string(text)};
-  for (std::string piece; std::getline(in, piece, separator);)
-    if (!piece.empty()) pieces.push_back(piece);
+  for (const auto piece : split(text, separator))
+    if (!piece.empty()) pieces.emplace_back(piece);
   return pieces;
 }
 
@@ -56,25 +57,25 @@ bool belongs(const Membership& membership, const Mount& mount) {
 
 std::vector<Membership> parse_memberships(std::string_view proc_self_cgroup) {
   std::vector<Membership> memberships;
-  for (const std::string& line : split(proc_self_cgroup, '\n')) {
+  for (const std::string& line : words(proc_self_cgroup, '\n')) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    memberships.push_back({split(line.substr(first + 1, second - first - 1), ','), line.substr(second + 1)});
+    memberships.push_back({words(line.substr(first + 1, second - first - 1), ','), line.substr(second + 1)});
   }
   return memberships;
 }
 
 std::vector<Mount> parse_mounts(std::string_view proc_self_mountinfo) {
   std::vector<Mount> mounts;
-  for (const std::string& line : split(proc_self_mountinfo, '\n')) {
+  for (const std::string& line : words(proc_self_mountinfo, '\n')) {
     // id, parent, device, root, point, options, optional fields..., "-", type, source, superblock's options
-    const std::vector<std::string> fields = split(line, ' ');
+    const std::vector<std::string> fields = words(line, ' ');
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (dash - fields.begin() < 6 || fields.end() - dash < 4) continue;
     const std::string& type = dash[1];
     if (type == "cgroup" || type == "cgroup2")
-      mounts.push_back({type == "cgroup2", fields[3], fields[4], split(dash[3], ',')});
+      mounts.push_back({type == "cgroup2", fields[3], fields[4], words(dash[3], ',')});
   }
   return mounts;
 }
@@ -92,7 +93,7 @@ std::vector<fs::path> folders_upward(const Mount& mount, const std::string& grou
 }
 
 std::optional<double> parse_cpu_max(std::string_view text) {
-  const std::vector<std::string> fields = split(text, ' ');
+  const std::vector<std::string> fields = words(text, ' ');
   if (fields.size() != 2) return std::nullopt;
   return parse_cfs(fields[0], fields[1]);
 }

@@ -5,13 +5,10 @@
 #include <string_view>
 
 #include "ronde/base/format.h"
+#include "ronde/base/text.h"
 
 namespace ronde::topology::detail {
 namespace {
-
-std::string count(std::size_t number, std::string_view thing) {
-  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
-}
 
 void about_gpus(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
                 std::vector<std::string>& warnings) {
@@ -20,7 +17,7 @@ void about_gpus(const Machine& machine, const BindingRequest& request, const Bin
   if (plan.policy != Policy::Gpu) return;
   if (request.ranks > static_cast<int>(machine.gpus.size()))
     warnings.push_back(
-        fmt::format("{} share {}, in turn", count(request.ranks, "rank"), count(machine.gpus.size(), "GPU")));
+        fmt::format("{} share {}, in turn", counted(request.ranks, "rank"), counted(machine.gpus.size(), "GPU")));
   for (const RankBinding& rank : plan.ranks) {
     const Gpu& gpu = machine.gpus[*rank.gpu];
     const bool near = gpu.numa && std::count(rank.numa.begin(), rank.numa.end(), machine.numa[*gpu.numa].index);
@@ -33,19 +30,19 @@ void about_gpus(const Machine& machine, const BindingRequest& request, const Bin
 void about_cores(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
                  std::vector<std::string>& warnings) {
   const std::size_t cpus = request.hardware_threads ? all_cpus(machine).size() : machine.cores.size();
-  const std::string have = count(cpus, request.hardware_threads ? "hardware thread" : "core");
+  const std::string have = counted(cpus, request.hardware_threads ? "hardware thread" : "core");
   const std::size_t ranks = plan.ranks.size();
   std::set<int> used;
   for (const RankBinding& rank : plan.ranks) used.insert(rank.cores.begin(), rank.cores.end());
   const std::size_t idle = machine.cores.size() - used.size();
   if (ranks > cpus)
-    warnings.push_back(fmt::format("{} take turns on {}: expect each to be slower", count(ranks, "rank"), have));
+    warnings.push_back(fmt::format("{} take turns on {}: expect each to be slower", counted(ranks, "rank"), have));
   else if (request.threads > 0 && ranks * request.threads > cpus)
-    warnings.push_back(
-        fmt::format("{} with {} each are more than {}", count(ranks, "rank"), count(request.threads, "thread"), have));
+    warnings.push_back(fmt::format("{} with {} each are more than {}", counted(ranks, "rank"),
+                                   counted(request.threads, "thread"), have));
   if (idle > 0 && ranks <= cpus)
     warnings.push_back(fmt::format("{} of {} belong to no rank ({}, bound by {})", idle,
-                                   count(machine.cores.size(), "core"), count(ranks, "rank"), name(plan.policy)));
+                                   counted(machine.cores.size(), "core"), counted(ranks, "rank"), name(plan.policy)));
 }
 
 void about_quota(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
@@ -57,7 +54,7 @@ void about_quota(const Machine& machine, const BindingRequest& request, const Bi
                        : over                      ? "; ranks will be halted to keep to it, even with one thread each"
                                                    : "; threads are limited to it";
   warnings.push_back(fmt::format("the control group grants the time of {:.3g} cores on {}{}", *quota,
-                                 count(machine.cores.size(), "core"), effect));
+                                 counted(machine.cores.size(), "core"), effect));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace ronde::trace::detail {
 // thread-safe.
 class PacketWriter {
  public:
-  PacketWriter(std::string& out, int rank) : text_(out), out_(out), rank_(rank) {}
+  PacketWriter(std::string& out, int rank) : out_(out), rank_(rank) {}
 
   void process(std::string_view name, std::int64_t pid);  // REQUIRES: first of all
   void thread(std::uint32_t track, std::string_view name, std::int64_t tid);
@@ -65,7 +65,6 @@ class PacketWriter {
   // Perfetto tells processes apart by pid alone, and ranks in containers or in one process may share theirs.
   std::uint64_t pid() const { return static_cast<std::uint64_t>(rank_) + 1; }
 
-  std::string& text_;
   ProtoWriter out_;
   const int rank_;
   bool begun_ = false;

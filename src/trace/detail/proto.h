@@ -20,7 +20,6 @@ class ProtoWriter {
     raw_varint(value);
   }
   void fixed64(std::uint32_t field, std::uint64_t value);
-  void real(std::uint32_t field, double value) { fixed64(field, std::bit_cast<std::uint64_t>(value)); }
   void bytes(std::uint32_t field, std::string_view value);
 
   // A nested message: what `fill` writes. Messages are short, so one byte is kept for the length and more are made room

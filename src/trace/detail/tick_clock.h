@@ -1,19 +1,15 @@
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "ronde/base/clock.h"
 #include "ronde/trace/detail/cycle_counter.h"
 
 namespace ronde::trace::detail {
 
-// Nanoseconds of CLOCK_MONOTONIC, the clock that std::chrono::steady_clock shows.
 inline std::int64_t monotonic_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  return monotonic_now().count();
 }
 std::int64_t realtime_ns();
 

@@ -1,6 +1,7 @@
 #include "ronde/trace/detail/trace_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,8 +22,14 @@ void make_folder(const std::filesystem::path& folder) {
 
 TraceFile::TraceFile(std::filesystem::path path) : path_(std::move(path)) {
   make_folder(path_.parent_path());
-  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd_ < 0) throw Error::system(errno, "cannot write the trace {}", path_.string());
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(fd_);
+    throw Error(Error::Kind::System,
+                fmt::format("cannot write the trace {}: another recorder is writing it", path_.string()));
+  }
+  [[maybe_unused]] const int emptied = ::ftruncate(fd_, 0);  // only now: it is ours; a device cannot be cut
 }
 
 TraceFile::~TraceFile() {

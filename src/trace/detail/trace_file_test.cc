@@ -50,6 +50,13 @@ TEST_F(TraceFileTest, NamesTheFileThatCannotBeMade) {
   }
 }
 
+TEST_F(TraceFileTest, TwoCannotWriteOneFile) {
+  TraceFile first(folder / "t");
+  first.append("kept");
+  EXPECT_THROW(TraceFile(folder / "t"), Error);
+  EXPECT_EQ(content(folder / "t"), "kept");
+}
+
 // A limit on the size of files stands for a disk that fills up in the middle of a write.
 TEST_F(TraceFileTest, APieceThatDidNotGetInWholeIsCutOffAgain) {
   const auto path = folder / "t";

@@ -2,9 +2,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <system_error>
 #include <utility>
+
+#include "ronde/base/thread.h"
 
 namespace ronde::trace::detail {
 namespace {
@@ -34,11 +37,16 @@ Writer::Writer(std::filesystem::path path, Parts parts, const Drain::Identity& i
     : file_(std::move(path)),
       parts_(parts),
       on_failure_(std::move(on_failure)),
+      process_(::getpid()),
       drain_(parts.logs, parts.notes, parts.clock, identity, [this](std::string_view packets) { append(packets); }) {
   start();
 }
 
 Writer::~Writer() {
+  if (::getpid() != process_) {
+    thread_.detach();
+    return;
+  }
   thread_.request_stop();
   parts_.wake.ring();
   thread_.join();
@@ -48,11 +56,13 @@ Writer::~Writer() {
 void Writer::start() {
   const NoSignals no_signals;
   try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { write_until(stop); });
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      name_this_thread("ronde-trace");
+      write_until(stop);
+    });
   } catch (const std::system_error& problem) {
     throw Error::system(problem.code().value(), "cannot start the writer of the trace {}", path().string());
   }
-  pthread_setname_np(thread_.native_handle(), "ronde-trace");
 }
 
 void Writer::write_until(const std::stop_token& stop) noexcept {
@@ -98,6 +108,7 @@ void Writer::fail(const Error& problem) noexcept {
 }
 
 void Writer::flush() {
+  if (::getpid() != process_) return;
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++flushes_asked_;
   parts_.wake.ring();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -50,6 +52,7 @@ class Writer {
   TraceFile file_;
   const Parts parts_;
   const std::function<void()> on_failure_;
+  const pid_t process_;  // a forked child has this object, but not its thread
   Drain drain_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -1,10 +1,10 @@
-#include "ronde/trace/step_window.h"
+#include "ronde/base/step_window.h"
 
 #include <charconv>
 
 #include "ronde/base/error.h"
 
-namespace ronde::trace {
+namespace ronde {
 namespace {
 
 std::optional<std::int64_t> parse_bound(std::string_view bound, std::string_view text) {
@@ -31,4 +31,4 @@ StepWindow parse_step_window(std::string_view text) {
   return window;
 }
 
-}  // namespace ronde::trace
+}  // namespace ronde

@@ -1,4 +1,4 @@
-#include "ronde/trace/step_window.h"
+#include "ronde/base/step_window.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 #include "ronde/base/error.h"
 
-namespace ronde::trace {
+namespace ronde {
 namespace {
 
 TEST(StepWindow, HoldsBothEnds) {
@@ -45,4 +45,4 @@ TEST(StepWindow, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace ronde::trace
+}  // namespace ronde

@@ -1,0 +1,114 @@
+"""./ronde-dev on machines where something is missing: one clear sentence, exit code 2."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+
+@pytest.fixture
+def stubs(tmp_path) -> pathlib.Path:
+    """A folder for the front of the path, to put programs into that answer as another machine would."""
+    folder = tmp_path / "stubs"
+    folder.mkdir()
+    return folder
+
+
+def put(folder: pathlib.Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def bash(script: str, path: str, cwd=ROOT) -> subprocess.CompletedProcess:
+    """Runs a piece of bash with the functions of tools/dev, under the same rules as ./ronde-dev."""
+    sources = "".join(f"source {ROOT}/tools/dev/{name}.sh; " for name in ("say", "setup", "build"))
+    command = ["/bin/bash", "-c", f"set -euo pipefail; {sources} {script}"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"PATH": path})
+
+
+def test_packages_that_dpkg_has_never_heard_of_are_missing(stubs):
+    put(stubs, "dpkg-query", "echo 'g++ installed'; echo 'cmake config-files'; echo 'no package found' >&2; exit 1")
+    missing = bash("missing_packages", f"{stubs}:{os.environ['PATH']}").stdout.split()
+    assert "g++" not in missing
+    assert {"cmake", "ninja-build", "libhwloc-dev"} <= set(missing)
+
+
+@pytest.mark.parametrize("tools_there", [True, False])
+def test_neither_root_nor_sudo(stubs, tools_there):
+    for name in ("cat", "sed", "grep", "printf", "mktemp"):
+        (stubs / name).symlink_to(shutil.which(name))
+    put(stubs, "dpkg-query", "exit 1")
+    put(stubs, "id", "echo 1000")
+    put(stubs, "apt-get", "echo apt-get must not run; exit 1")
+    for name in ("g++", "cmake", "ninja", "python3") if tools_there else ("python3",):
+        put(stubs, name, "exit 0")
+    done = bash("set_up_system", str(stubs))
+    assert "apt-get must not run" not in done.stdout + done.stderr
+    if tools_there:
+        assert done.returncode == 0
+        assert "libtomlplusplus-dev" in done.stdout
+    else:
+        assert done.returncode == 2
+        assert "libtomlplusplus-dev" in done.stderr and "no sudo" in done.stderr
+
+
+def test_a_python_without_venv_leaves_nothing_half_made(stubs, tmp_path):
+    put(stubs, "python3", "mkdir -p .venv/bin; touch .venv/bin/python; chmod +x .venv/bin/python; exit 1")
+    done = bash("set_up_python", f"{stubs}:{os.environ['PATH']}", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "python3-venv" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_an_active_torch_that_is_too_old_is_named(stubs, tmp_path):
+    site = tmp_path / "site"
+    (site / "torch").mkdir(parents=True)
+    (site / "torch" / "__init__.py").write_text("")
+    (site / "torch-2.1.0.dist-info").mkdir()
+    (site / "torch-2.1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.1.0\n")
+    put(stubs, "python3", f'PYTHONPATH={site} exec {shutil.which("python3")} "$@"')
+    done = bash('torch_of python3 || echo "problem: $torch_problem"', f"{stubs}:{os.environ['PATH']}")
+    assert done.stdout == "problem: too old: torch 2.1, and 2.6 is needed\n"
+
+
+@pytest.fixture
+def tree(tmp_path) -> pathlib.Path:
+    """A copy of the sources whose Python environment is already there, so that nothing is downloaded."""
+    copy = tmp_path / "tree"
+    copy.mkdir()
+    for name in ("CMakeLists.txt", "CMakePresets.json", "cmake", "src", "tools", "ronde-dev"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("set(Torch_FOUND TRUE)", "is version 2.1.0; ronde needs 2.6 or newer"),
+        ("", "libtorch (>= 2.6) is missing"),
+    ],
+)
+def test_a_libtorch_that_will_not_do(tree, tmp_path, config, sentence):
+    package = tmp_path / "libtorch" / "share" / "cmake" / "Torch"
+    package.mkdir(parents=True)
+    (package / "TorchConfig.cmake").write_text(config or "set(Torch_FOUND FALSE)")
+    (package / "TorchConfigVersion.cmake").write_text(
+        "set(PACKAGE_VERSION 2.1.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)"
+    )
+    env = os.environ | {"CMAKE_PREFIX_PATH": str(tmp_path / "libtorch")}
+    done = subprocess.run(["./ronde-dev", "build"], cwd=tree, capture_output=True, text=True, env=env)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["build", "fast"], ["exec"]])
+def test_wrong_use(arguments):
+    done = subprocess.run(["./ronde-dev", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "./ronde-dev help" in done.stderr
