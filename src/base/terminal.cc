@@ -13,7 +13,8 @@ bool is_terminal(std::FILE* file) {
 Paint Paint::choose(std::string_view setting, std::FILE* file, const Environment& environment) {
   if (setting != "auto") return Paint(setting == "always");
   const auto no_color = environment.get("NO_COLOR");
-  return Paint(is_terminal(file) && (!no_color || no_color->empty()));
+  const bool wanted = (!no_color || no_color->empty()) && environment.get("TERM") != "dumb";
+  return Paint(wanted && is_terminal(file));
 }
 
 std::string Paint::around(std::string_view code, std::string_view text) const {

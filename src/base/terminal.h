@@ -15,7 +15,7 @@ class Paint {
  public:
   explicit Paint(bool on = false) : on_(on) {}
 
-  // For the setting cli.color: always, never, or auto (a terminal, and the variable NO_COLOR is not set).
+  // For the setting cli.color: always, never, or auto: a terminal that can (TERM is not dumb), and no NO_COLOR.
   static Paint choose(std::string_view setting, std::FILE* file, const Environment& environment);
 
   std::string bold(std::string_view text) const { return around("1", text); }

@@ -53,16 +53,18 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 Error wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   for (const CLI::App* chosen : app.get_subcommands()) command = chosen;
+  const std::string help = fmt::format("'ronde {}--help'", command == &app ? "" : command->get_name() + " ");
   const auto left = app.remaining(true);
-  if (left.empty())
-    return Error::bad_input("{}; 'ronde {}--help' explains", error.what(),
-                            command == &app ? "" : command->get_name() + " ");
-  std::vector<std::string> candidates = flags_of(*command);
-  for (const CLI::App* known : app.get_subcommands({})) candidates.push_back(known->get_name());
+  if (left.empty()) return Error::bad_input("{}; {} explains", error.what(), help);
   const std::string word(split(left.front(), '=').front());
+  std::vector<std::string> candidates = flags_of(*command);
+  for (const CLI::App* known : app.get_subcommands({})) {
+    if (known->get_name() == word) return Error::bad_input("'{}' is a command of its own: ronde {}", word, word);
+    candidates.push_back(known->get_name());
+  }
   const auto meant = nearest(word, candidates);
   return Error::bad_input("'{}' is not known here; {}", word,
-                          meant ? "did you mean " + *meant + "?" : "'ronde --help' lists what is");
+                          meant ? "did you mean " + *meant + "?" : help + " lists what is");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "ronde/topology/detail/cards.h"
 #include "ronde/topology/detail/cgroup.h"
 #include "ronde/topology/detail/hwloc_reader.h"
+#include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 
 namespace ronde::topology {
@@ -51,6 +53,9 @@ Machine discover() {
   // hwloc can be told by its own variables to pretend another machine; then nothing of this one applies.
   if (hwloc_topology_is_thissystem(topology.get())) {
     machine.hostname = this_hostname();
+    // Virtual machines that grow as they are used report the memory of their domain too low; with one it is all of it.
+    if (machine.numa.size() == 1)
+      machine.numa.front().memory_bytes = std::max(machine.numa.front().memory_bytes, memory().total);
     machine = restricted(std::move(machine), affinity_of_this_thread());
     machine.limits = detail::read_limits("/");
     for (NetworkCard& card : machine.networks) detail::read_card_state("/", card);

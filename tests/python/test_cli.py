@@ -101,7 +101,7 @@ def test_the_settings_page_is_current(ronde):
         (["info", "--config", "missing.toml"], {}, ["missing.toml"]),
         (["bench", "spam"], {}, ["spam", "span"]),
         (["bench"], {}, ["ronde bench --list"]),
-        (["info", "bench", "span"], {}, []),
+        (["info", "bench", "span"], {}, ["'bench' is a command of its own"]),
         (["info", "--trace-steps", "5..1"], {}, ["trace.steps", "5..1"]),
         (["--log-level", "bananas"], {}, ["log.level", "bananas"]),
     ],

@@ -82,7 +82,10 @@ def tree(tmp_path) -> pathlib.Path:
     for name in ("CMakeLists.txt", "CMakePresets.json", "cmake", "src", "tools", "ronde-dev"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
-    (copy / ".venv").symlink_to(ROOT / ".venv")
+    (copy / ".venv").mkdir()
+    for entry in (ROOT / ".venv").iterdir():
+        if entry.name != ".ronde-torch":
+            (copy / ".venv" / entry.name).symlink_to(entry)
     return copy
 
 
@@ -107,7 +110,9 @@ def test_a_libtorch_that_will_not_do(tree, tmp_path, config, sentence):
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["frobnicate"], ["build", "fast"], ["exec"]])
+@pytest.mark.parametrize(
+    "arguments", [["frobnicate"], ["build", "fast"], ["build", "sanitized"], ["exec"], ["demo", "more"]]
+)
 def test_wrong_use(arguments):
     done = subprocess.run(["./ronde-dev", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

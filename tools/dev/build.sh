@@ -2,31 +2,41 @@
 
 build() {
   local preset=$1
-  [ -n "$preset" ] && grep -q "\"name\": \"$preset\"" CMakePresets.json || wrong_use "there is no preset '$preset'"
+  case $preset in
+    release | debug | asan | tsan) ;;
+    *) wrong_use "there is no preset '$preset'; there are release, debug, asan and tsan" ;;
+  esac
   local log=build/$preset.log
   mkdir -p build
-  # What CMake is told about libtorch; when it changes, everything is found anew.
-  local torch="${torch_prefix:-} ${CMAKE_PREFIX_PATH:-} ${Torch_DIR:-}" stamp=build/$preset/.torch
-  if [ ! -e "build/$preset/build.ninja" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$torch" ]; then
-    rm -rf "build/$preset"
+  # Which libtorch and which folder CMake was configured for; when either changes, everything is found anew.
+  local configured="$PWD with $torch_prefix" stamp=build/$preset/.configured
+  if [ ! -e "build/$preset/build.ninja" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$configured" ]; then
     step "Configuring build/$preset" "CMake finds compilers and libraries; the log is $log"
-    if ! cmake --preset "$preset" ${torch_prefix:+"-DCMAKE_PREFIX_PATH=$torch_prefix"} >"$log" 2>&1; then
+    if ! cmake --preset "$preset" --fresh "-DCMAKE_PREFIX_PATH=$torch_prefix" >"$log" 2>&1; then
       # The first sentence of CMake's first error is the cause; the rest follows from it.
       local reason
       reason=$(sed -n '/CMake Error/,/Call Stack/p' "$log" | sed '1d; /Call Stack/,$d' | tr -s ' \n' ' ')
-      rm -rf "build/$preset"
+      rm -f "$stamp"
       refuse "CMake stopped:${reason:- see $log}"
     fi
-    echo "$torch" >"$stamp"
+    echo "$configured" >"$stamp"
     grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
   fi
-  step "Building build/$preset" "only what changed"
+  step "Building build/$preset" "what is new or has changed"
   cmake --build "build/$preset" || refuse "the build failed, see above"
 }
 
 # Programs find the build and the Python environment first.
 run_with_paths() {
   PATH="$PWD/build/${preset:-release}:$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv" "$@"
+}
+
+# The same for a command of the user's, in the folder where it was given.
+run_for_user() {
+  local root=$PWD
+  [ -x build/release/ronde ] || refuse "nothing is built yet: './ronde-dev build' first"
+  cd "$caller"
+  PATH="$root/build/release:$root/.venv/bin:$PATH" VIRTUAL_ENV="$root/.venv" exec "$@"
 }
 
 demo() {
@@ -73,6 +83,6 @@ check() {
 
 tidy() {
   .venv/bin/python -m pip install -qq --disable-pip-version-check clang-tidy==18.1.8
-  step "Running clang-tidy" "the rules of .clang-tidy over build/release"
-  git ls-files 'src/*.cc' | xargs -P "$(nproc)" -n 4 .venv/bin/clang-tidy --quiet -p build/release
+  step "Running clang-tidy" "the rules of .clang-tidy over all sources but tests; some minutes"
+  git ls-files 'src/*.cc' ':!*_test.cc' | xargs -P "$(nproc)" -n 2 .venv/bin/clang-tidy --quiet -p build/release
 }

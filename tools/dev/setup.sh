@@ -94,12 +94,19 @@ set_up_python() {
 }
 
 # --- libtorch --------------------------------------------------------------------------------------------------------
-# In this order: one that the user names, the one of the active Python, the one in .venv, one that pip brings.
-# Sets torch_prefix for CMake; empty where CMake finds it by itself.
+# In this order: one that the user names, or has named before; the one of the active Python; the one in .venv; one that
+# pip brings. Sets torch_prefix for CMake.
+named_torch=.venv/.ronde-torch
 
 set_up_torch() {
-  torch_prefix=""
-  if user_names_torch; then return; fi
+  if user_names_torch; then
+    echo "$torch_prefix" >"$named_torch"
+    return
+  fi
+  if torch_prefix=$(cat "$named_torch" 2>/dev/null) && [ -d "$torch_prefix" ]; then
+    note "Using the libtorch that was named before, $torch_prefix (remove $named_torch to choose anew)."
+    return
+  fi
   if torch_of python3; then
     link_active_torch
     return
@@ -109,10 +116,12 @@ set_up_torch() {
 }
 
 user_names_torch() {
-  [ -n "${Torch_DIR:-}" ] && return 0
   local folder IFS=':;'
-  for folder in ${CMAKE_PREFIX_PATH:-}; do
-    if [ -e "$folder/Torch/TorchConfig.cmake" ] || [ -e "$folder/share/cmake/Torch/TorchConfig.cmake" ]; then return 0; fi
+  for folder in ${CMAKE_PREFIX_PATH:-} ${Torch_DIR:+"$Torch_DIR/.."}; do
+    if [ -e "$folder/Torch/TorchConfig.cmake" ] || [ -e "$folder/share/cmake/Torch/TorchConfig.cmake" ]; then
+      torch_prefix=$(cd "$folder" && pwd)
+      return 0
+    fi
   done
   return 1
 }
