@@ -64,7 +64,7 @@ def check_includes(module: str, file: str, lines: list[str], arrows: dict[str, s
         if ours and ours[1] != module:
             if ours[1] not in arrows.get(module, set()):
                 findings.append(Finding(file, number, f"{module} includes {ours[1]} against the arrows"))
-            elif ours[2].startswith("detail/"):
+            elif ours[2].startswith(("detail/", "link/")):
                 findings.append(Finding(file, number, f"{module} includes a private header of {ours[1]}"))
         elif re.match(r'\s*#\s*include\s+"(?!ronde/)', line):
             findings.append(Finding(file, number, 'our own headers are included as "ronde/MODULE/FILE"'))

@@ -1,6 +1,6 @@
 #include "ronde/base/log.h"
 
-#include <regex>
+#include <cctype>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -17,8 +17,11 @@ TEST(Log, ShowsTimeRankAndLevelAndHidesWhatIsBelow) {
   const Log log({.level = LogLevel::Warn, .rank = 3, .stream = &out});
   log.info("not shown {}", 1);
   log.warn("link {} is slow", "eth0");
-  EXPECT_TRUE(std::regex_match(out.str(), std::regex(R"(\d\d:\d\d:\d\d\.\d{3} rank 3 warning: link eth0 is slow\n)")))
-      << out.str();
+  std::string line = out.str();
+  for (char& letter : line)
+    if (std::isdigit(static_cast<unsigned char>(letter))) letter = '0';
+  EXPECT_EQ(line, "00:00:00.000 rank 0 warning: link eth0 is slow\n");
+  EXPECT_NE(out.str().find(" rank 3 "), std::string::npos);
 }
 
 TEST(Log, BracesInAMessageAreNotAFormat) {

@@ -12,6 +12,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"cli.color", SettingType::Choice, "auto", "auto|always|never",
      "Colours in what is printed; auto: only on a terminal."},
     {"config", SettingType::Text, "", "", "TOML file with settings; variables and flags override it."},
+    {"launch.grace", SettingType::Duration, "10s", "0s..",
+     "Time that ranks have to end by themselves, once they are told to, before they are killed."},
     {"log.level", SettingType::Choice, "info", "debug|info|warn|error|off", "Least severe message that is shown."},
     {"mpi.library", SettingType::Text, "", "",
      "MPI library to load, a name or a path; empty: the one found when Ronde was built."},

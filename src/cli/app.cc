@@ -8,6 +8,7 @@
 #include "ronde/base/version.h"
 #include "ronde/cli/bench.h"
 #include "ronde/cli/info.h"
+#include "ronde/cli/run.h"
 
 namespace ronde::cli {
 namespace {
@@ -79,9 +80,14 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   std::function<int(const Context&)> command;
   add_info(app, command);
   add_bench(app, command);
+  RunLine line;
+  add_run(app, line, command);
+  line = split_run_line(arguments, app);
   for (CLI::App* subcommand : app.get_subcommands({})) subcommand->fallthrough();
   try {
-    app.parse(static_cast<int>(arguments.size()), arguments.data());
+    std::vector<std::string> words(line.ours.rbegin(), line.ours.rend());  // CLI11 takes them from the back
+    if (!words.empty()) words.pop_back();                                  // our own name
+    app.parse(std::move(words));
   } catch (const CLI::Success& done) {  // --help and --version
     hide_setting_flags(app);
     return app.exit(done);

@@ -1,6 +1,7 @@
 #include "ronde/cli/torch_facts.h"
 
-#include <regex>
+#include <algorithm>
+#include <string_view>
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -9,9 +10,15 @@
 namespace ronde::cli {
 namespace {
 
-std::string first_version(const std::string& text) {
-  std::smatch match;
-  return std::regex_search(text, match, std::regex(R"(\d+\.\d+(\.\d+)?)")) ? match.str() : "";
+// The first thing like 3.12.0 in a sentence; empty when there is none.
+std::string first_version(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  for (auto at = text.find_first_of(kDigits); at != text.npos; at = text.find_first_of(kDigits, at)) {
+    const auto end = std::min(text.find_first_not_of("0123456789.", at), text.size());
+    if (text.substr(at, end - at).find('.') != text.npos) return std::string(text.substr(at, end - at));
+    at = end;
+  }
+  return "";
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ronde/cli/app.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ronde::cli {
+
+// A command line of `ronde run` in two: our own part, and the command, whose flags are none of our business.
+struct RunLine {
+  std::vector<std::string> ours;
+  std::vector<std::string> command;
+};
+
+// Cuts at the second word that is no flag nor the value of one (the first is "run"), or at "--". What is not
+// `ronde run` is all ours. REQUIRES: `app` has all its flags.
+RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app);
+
+// Adds `ronde run`; when it is chosen, sets `command`. `line` must have been filled by then.
+void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context&)>& command);
+
+}  // namespace ronde::cli

@@ -1,0 +1,60 @@
+#include "ronde/comm/detail/fusion.h"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace ronde::comm::detail {
+namespace {
+
+using Buckets = std::vector<std::vector<std::size_t>>;
+
+TEST(Fusion, FillsBucketsUpToTheLimitAndKeepsTheOrder) {
+  const std::vector<FusionItem> items = {{40, 1}, {40, 1}, {40, 1}, {40, 1}, {40, 1}};
+  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 100}), (Buckets{{0, 1}, {2, 3}, {4}}));
+}
+
+TEST(Fusion, TheFirstBucketIsSmall) {
+  const std::vector<FusionItem> items = {{10, 1}, {10, 1}, {10, 1}, {10, 1}};
+  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 10}), (Buckets{{0}, {1, 2, 3}}));
+}
+
+TEST(Fusion, OneRequestMayBeLargerThanTheLimit) {
+  const std::vector<FusionItem> items = {{10, 1}, {500, 1}, {10, 1}};
+  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 100}), (Buckets{{0}, {1}, {2}}));
+}
+
+TEST(Fusion, KindsDoNotMixAndDoNotTearEachOtherApart) {
+  const std::vector<FusionItem> items = {{10, 1}, {10, 2}, {10, 1}, {10, 2}};
+  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 100}), (Buckets{{0, 2}, {1, 3}}));
+  const std::vector<FusionItem> alone = {{10, 0}, {10, 0}, {10, 1}};
+  EXPECT_EQ(fuse(alone, {.bytes = 100, .first_bytes = 100}), (Buckets{{0}, {1}, {2}}));
+}
+
+TEST(Fusion, UnitsAreNeverParted) {
+  const std::vector<FusionItem> items = {{60, 1}, {60, 1, 7}, {60, 1, 7}, {60, 1}, {5, 1, 8}, {5, 2, 8}};
+  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 100}), (Buckets{{0}, {1, 2}, {4, 5}, {3}}));
+}
+
+TEST(Fusion, EveryRequestIsInExactlyOneBucketWhateverComes) {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<FusionItem> items(random() % 40);
+    for (FusionItem& item : items)
+      item = {random() % 90, random() % 3, random() % 3 ? -1 : static_cast<int>(random() % 4)};
+    const FusionLimits limits{.bytes = 100, .first_bytes = 30};
+    std::vector<std::size_t> seen;
+    for (const auto& bucket : fuse(items, limits)) {
+      ASSERT_FALSE(bucket.empty());
+      ASSERT_TRUE(std::ranges::is_sorted(bucket));
+      seen.insert(seen.end(), bucket.begin(), bucket.end());
+    }
+    std::ranges::sort(seen);
+    ASSERT_EQ(seen.size(), items.size());
+    for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], i);
+  }
+}
+
+}  // namespace
+}  // namespace ronde::comm::detail

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace ronde::comm::detail {
+
+// Instruction sets for which the loops over elements are compiled. All give the same bits.
+enum class Level { Baseline, Avx2, Avx512 };
+
+// Whether this processor has the instructions of `level`. The baseline (SSE2, or NEON on ARM) is everywhere.
+bool can_run(Level level);
+
+Level best_level();
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,42 @@
+#include "ronde/comm/detail/unix_socket.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <random>
+
+#include "ronde/base/error.h"
+
+namespace ronde::comm::detail {
+
+UnixAddress unix_address(const std::string& text) {
+  UnixAddress address;
+  if (text.size() < 2 || text.front() != '@' || text.size() > sizeof(address.name.sun_path))
+    throw Error::bad_input("'{}' is no address of a bootstrap; one looks like @ronde-0123", text);
+  address.name.sun_family = AF_UNIX;
+  // A leading zero instead of the @ makes it abstract; the name has no closing zero.
+  std::copy(text.begin() + 1, text.end(), address.name.sun_path + 1);
+  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size());
+  return address;
+}
+
+std::string random_address() {
+  std::random_device random;
+  return fmt::format("@ronde-{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+FileDescriptor make_unix_socket() {
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) throw Error::system(errno, "cannot make a socket for the bootstrap");
+  return socket;
+}
+
+bool peer_is_ours(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "ronde/comm/link/mapping.h"
+
+// Unix domain sockets in the abstract namespace. An address is written "@name".
+namespace ronde::comm::detail {
+
+struct UnixAddress {
+  sockaddr_un name{};
+  socklen_t length = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
+};
+
+// FAILS WITH: BadInput for text that is no such address.
+UnixAddress unix_address(const std::string& text);
+
+// An address that nobody else has: 128 random bits.
+std::string random_address();
+
+// A stream socket that never blocks and that programs we start do not inherit.
+// FAILS WITH: System.
+FileDescriptor make_unix_socket();
+
+// Whether the process at the other end belongs to our own user.
+bool peer_is_ours(int socket);
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "ronde/comm/link/mapping.h"
+
+namespace ronde::comm::detail {
+
+// Hands out pieces of memory that all ranks of a node map, by first fit. Every piece starts on its own cache lines;
+// pieces of a page or more start on a page. Safe to call from any thread.
+class Arena {
+ public:
+  // Leaves the first `reserved` bytes alone. `memory` must outlive the arena.
+  Arena(const Mapping& memory, std::size_t reserved);
+
+  // FAILS WITH: System when no free piece is large enough.
+  std::byte* allocate(std::size_t bytes);
+  // Gives large pieces back to the operating system. REQUIRES: from allocate() of this arena, not freed yet.
+  void free(std::byte* piece);
+
+  // Where in the arena a range lies; nothing when it does not lie there entirely.
+  std::optional<std::size_t> offset_of(const void* data, std::size_t bytes) const;
+
+ private:
+  const Mapping& memory_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::size_t> free_;  // offset -> bytes; neighbours are merged. Guarded by mutex_
+  std::map<std::size_t, std::size_t> used_;  // offset -> bytes. Guarded by mutex_
+};
+
+}  // namespace ronde::comm::detail

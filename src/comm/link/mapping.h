@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace ronde::comm::detail {
+
+// A file descriptor, closed once.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor();
+
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+// Memory that several ranks see, reserved in full and filled page by page as it is touched. It has no name: nothing is
+// left behind after a crash, and no limit of /dev/shm applies.
+class Mapping {
+ public:
+  Mapping() = default;
+  // FAILS WITH: System.
+  static FileDescriptor make_file(std::size_t bytes);
+  static Mapping of_file(int file, std::size_t bytes);
+
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Mapping();
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+  // Gives the pages inside the range back; they read as zero from then on, on every rank.
+  void discard(std::size_t offset, std::size_t bytes) const;
+
+ private:
+  Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,201 @@
+#include "ronde/comm/link/neighbours.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/comm/detail/unix_socket.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) throw Error::system(errno, "cannot read the name of this host");
+  return name.data();
+}
+
+// Containers may share a host name and cloned machines a boot id, but not both.
+std::string node_identity(const std::string& host) {
+  std::string boot_id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
+  return boot_id + " " + host;
+}
+
+FileDescriptor listen_at(const std::string& address, int backlog) {
+  FileDescriptor socket = make_unix_socket();
+  const UnixAddress name = unix_address(address);
+  if (bind(socket.get(), name.get(), name.length) != 0 || listen(socket.get(), backlog) != 0)
+    throw Error::system(errno, "cannot listen for the ranks of this node");
+  return socket;
+}
+
+// Waits until a socket that never blocks has something for us, or room.
+void wait_for(int socket, short events, const std::string& whom, Deadline until) {
+  pollfd wanted{.fd = socket, .events = events, .revents = 0};
+  const auto left = until.left();
+  const int timeout =
+      left ? static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(*left).count()) + 1 : -1;
+  const int ready = poll(&wanted, 1, timeout);
+  if (ready > 0 || (ready < 0 && errno == EINTR)) return;
+  throw Error(Error::Kind::Timeout, fmt::format("{} does not answer at the start", whom));
+}
+
+// The message that two neighbours exchange: who I am, and with it the descriptor of my arena.
+struct Card {
+  std::int32_t rank = 0;
+};
+using Control = std::array<char, CMSG_SPACE(sizeof(int))>;
+
+void send_card(int socket, int rank, int arena, const std::string& whom, Deadline until) {
+  Card card{rank};
+  iovec content{.iov_base = &card, .iov_len = sizeof(card)};
+  alignas(cmsghdr) Control control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &arena, sizeof(arena));
+  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot introduce myself to {}", whom);
+    wait_for(socket, POLLOUT, whom, until);
+  }
+}
+
+struct ReceivedCard {
+  int rank = -1;
+  FileDescriptor arena;
+};
+
+ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
+  Card card;
+  iovec content{.iov_base = &card, .iov_len = sizeof(card)};
+  alignas(cmsghdr) Control control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t received = 0;
+  while ((received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0) {
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "{} cannot be heard", whom);
+    wait_for(socket, POLLIN, whom, until);
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (received != sizeof(card) || !header || header->cmsg_type != SCM_RIGHTS)
+    throw Error(Error::Kind::PeerLost, fmt::format("{} left while the job was starting", whom));
+  int arena = -1;
+  std::memcpy(&arena, CMSG_DATA(header), sizeof(arena));
+  return {card.rank, FileDescriptor(arena)};
+}
+
+FileDescriptor connect_to(const Introduction& peer, const std::string& whom) {
+  FileDescriptor socket = make_unix_socket();
+  const UnixAddress name = unix_address(peer.address);
+  if (connect(socket.get(), name.get(), name.length) != 0) throw Error::system(errno, "cannot reach {}", whom);
+  return socket;
+}
+
+FileDescriptor accept_from(int listener, Deadline until) {
+  for (;;) {
+    FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket && peer_is_ours(socket.get())) return socket;
+    if (!socket && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      throw Error::system(errno, "cannot accept the ranks of this node");
+    if (!socket) wait_for(listener, POLLIN, "a rank of this node", until);
+  }
+}
+
+// Meets everyone: calls those before me, is called by those after me. Everyone's call gets through before anyone has to
+// pick up, so nobody waits in a circle.
+class Meeting {
+ public:
+  Meeting(Neighbours& neighbours, int me, int listener, Deadline until)
+      : neighbours_(neighbours), me_(me), listener_(listener), until_(until) {}
+
+  std::vector<FileDescriptor> arenas(int mine) {
+    const int size = static_cast<int>(neighbours_.ranks.size());
+    std::vector<FileDescriptor> arenas(neighbours_.ranks.size());
+    neighbours_.sockets.resize(neighbours_.ranks.size());
+    for (int peer = 0; peer < me_; ++peer) {
+      socket(peer) = connect_to(neighbours_.job[static_cast<std::size_t>(rank(peer))], name(peer));
+      send_card(socket(peer).get(), me_, mine, name(peer), until_);
+    }
+    for (int i = me_ + 1; i < size; ++i) {
+      FileDescriptor caller = accept_from(listener_, until_);
+      ReceivedCard card = receive_card(caller.get(), "a rank of this node", until_);
+      if (card.rank <= me_ || card.rank >= size || socket(card.rank))
+        throw Error(Error::Kind::Bug, fmt::format("neighbour {} introduced itself to {} unexpectedly", card.rank, me_));
+      arenas[static_cast<std::size_t>(card.rank)] = std::move(card.arena);
+      socket(card.rank) = std::move(caller);
+      send_card(socket(card.rank).get(), me_, mine, name(card.rank), until_);
+    }
+    for (int peer = 0; peer < me_; ++peer)
+      arenas[static_cast<std::size_t>(peer)] = receive_card(socket(peer).get(), name(peer), until_).arena;
+    return arenas;
+  }
+
+ private:
+  int rank(int peer) const { return neighbours_.ranks[static_cast<std::size_t>(peer)]; }
+  FileDescriptor& socket(int peer) { return neighbours_.sockets[static_cast<std::size_t>(peer)]; }
+  std::string name(int peer) const {
+    return fmt::format("rank {} on {}", rank(peer), neighbours_.job[static_cast<std::size_t>(rank(peer))].host);
+  }
+
+  Neighbours& neighbours_;
+  int me_, listener_;
+  Deadline until_;
+};
+
+}  // namespace
+
+std::string write_introduction(const Introduction& mine) {
+  return nlohmann::json{{"host", mine.host}, {"node", mine.node}, {"address", mine.address}, {"pid", mine.pid}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Introduction read_introduction(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("pid"))
+    throw Error(Error::Kind::System, "a rank introduced itself with something else than an introduction");
+  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid")};
+}
+
+Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadline until) {
+  const std::string host = host_name(), address = random_address();
+  const FileDescriptor listener = listen_at(address, bootstrap.size());
+  const Introduction mine{host, node_identity(host), address, getpid()};
+  Neighbours neighbours;
+  for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
+    neighbours.job.push_back(read_introduction(blob));
+    if (neighbours.job.back().node == mine.node)
+      neighbours.ranks.push_back(static_cast<int>(neighbours.job.size()) - 1);
+  }
+  const auto own = std::ranges::find(neighbours.ranks, bootstrap.rank());
+  const int me = static_cast<int>(own - neighbours.ranks.begin());
+
+  FileDescriptor arena = Mapping::make_file(arena_bytes);
+  auto files = Meeting(neighbours, me, listener.get(), until).arenas(arena.get());
+  files[static_cast<std::size_t>(me)] = std::move(arena);
+  Node::Arenas arenas;
+  for (const FileDescriptor& file : files)
+    arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), arena_bytes)));
+  neighbours.node = std::make_unique<Node>(me, std::move(arenas));
+  return neighbours;
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,79 @@
+#include "ronde/comm/link/neighbours.h"
+
+#include <exception>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "ronde/base/error.h"
+#include "ronde/comm/socket_bootstrap.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kArena = 1 << 20;
+
+TEST(Introduction, SurvivesTheTrip) {
+  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77}));
+  EXPECT_EQ(there.host, "b2");
+  EXPECT_EQ(there.node, "id b2");
+  EXPECT_EQ(there.address, "@x");
+  EXPECT_EQ(there.pid, 77);
+  EXPECT_THROW(read_introduction("garbage"), Error);
+}
+
+class Meet : public testing::TestWithParam<int> {};
+
+TEST_P(Meet, EveryoneSeesEveryonesArena) {
+  const int size = GetParam();
+  SocketBootstrapServer server(size);
+  std::vector<std::jthread> ranks;
+  for (int r = 0; r < size; ++r)
+    ranks.emplace_back([&, r] {
+      auto bootstrap = connect_bootstrap(server.address(), r, size, Deadline::after(20s));
+      Neighbours mine = meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+      ASSERT_EQ(mine.node->size(), size);
+      ASSERT_EQ(mine.node->rank(), r);
+      std::byte* shared = mine.node->arena().allocate(64);
+      const auto offset = std::to_string(*mine.node->arena().offset_of(shared, 64));
+      *shared = static_cast<std::byte>(r + 1);
+      const auto offsets = bootstrap->exchange(offset, Deadline::after(20s));
+      for (int peer = 0; peer < size; ++peer)
+        EXPECT_EQ(mine.node->base(peer)[std::stoul(offsets[static_cast<std::size_t>(peer)])],
+                  static_cast<std::byte>(peer + 1));
+      bootstrap->exchange("", Deadline::after(20s));  // nobody leaves while others still look
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Meet, testing::Values(1, 2, 3, 8));
+
+TEST(Meet, ASocketClosesWhenItsRankIsGone) {
+  SocketBootstrapServer server(2);
+  std::jthread other([&] {
+    auto bootstrap = connect_bootstrap(server.address(), 1, 2, Deadline::after(20s));
+    meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+  });
+  auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
+  const Neighbours mine = meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+  pollfd socket{.fd = mine.sockets[1].get(), .events = POLLIN | POLLRDHUP, .revents = 0};
+  EXPECT_EQ(poll(&socket, 1, 20'000), 1);
+  EXPECT_TRUE(socket.revents & (POLLHUP | POLLRDHUP));
+}
+
+TEST(Meet, ARankThatDoesNotComeIsNamed) {
+  SocketBootstrapServer server(2);
+  auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
+  try {
+    meet_neighbours(*bootstrap, kArena, Deadline::after(50ms));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Timeout) << error.what();
+    EXPECT_NE(std::string(error.what()).find("1"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace ronde::comm::detail

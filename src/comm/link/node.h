@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ronde/base/clock.h"
+#include "ronde/comm/link/arena.h"
+#include "ronde/comm/link/mapping.h"
+
+namespace ronde::comm::detail {
+
+// The ranks of one machine, as one of them sees it. Each has an arena that all of them map, and a doorbell: a rank that
+// finds nothing to do sleeps, and whoever changes something that it may wait for rings.
+//
+// Nobody misses a ring: the sleeper first says that it is asleep, then looks once more, then sleeps unless the bell has
+// been rung since; the ringer first changes what it has to change, then looks whether anyone sleeps. A full fence on
+// each side makes sure that at least one of the two sees the other.
+class Node {
+ public:
+  // Ranks as threads of one process, for tests: one Node a rank.
+  static std::vector<std::unique_ptr<Node>> for_threads(int ranks, std::size_t arena_bytes);
+  // `arenas` by rank, the own one included; made by whoever connects the processes. Threads of one process share them,
+  // at the same addresses, so that the thread sanitizer sees who touches what.
+  using Arenas = std::vector<std::shared_ptr<const Mapping>>;
+  Node(int rank, Arenas arenas);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(arenas_.size()); }
+  std::byte* base(int peer) const { return arenas_[static_cast<std::size_t>(peer)]->data(); }
+  Arena& arena() { return arena_; }
+
+  // Wakes those of the ranks that sleep. Any thread may call it, also for the own rank.
+  void ring(std::span<const int> peers) const;
+  // Called by the one thread that carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
+  template <class Look>
+  void sleep(Look anything_to_do, Deadline until = {}) {
+    const std::uint32_t rung = header(rank_).bell.load(std::memory_order_acquire);
+    header(rank_).asleep.store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!anything_to_do()) sleep_on(rung, until);
+    header(rank_).asleep.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  // Lies at the start of every arena. Doorbells stand on lines of their own, for the others look at them all the time.
+  struct Header {
+    alignas(64) std::atomic<std::uint32_t> bell;
+    alignas(64) std::atomic<std::uint32_t> asleep;
+  };
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "a lock would lie in one process only");
+
+  Header& header(int peer) const { return *reinterpret_cast<Header*>(base(peer)); }
+  void sleep_on(std::uint32_t rung, Deadline until) const;
+
+  int rank_;
+  Arenas arenas_;
+  Arena arena_;
+};
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sched.h>
+
+#include "ronde/comm/link/futex.h"
+
+namespace ronde::comm::detail {
+
+// How long to look for something before going to sleep: first in a tight loop, while what is awaited comes from another
+// core within microseconds; then giving the core away each time, in case whom we wait for needs it. Sleeping costs a
+// few microseconds to whoever wakes us and to us.
+struct Patience {
+  int looks = 2000;  // in a tight loop; about ten microseconds
+  int yields = 50;
+
+  // Ranks that share cores must not spin: the one they wait for may stand in line behind them.
+  static Patience for_ranks(int ranks, int cores) {
+    return ranks > cores ? Patience{.looks = 20, .yields = 200} : Patience{};
+  }
+
+  // True as soon as `ready` is; false when patience has run out.
+  template <class Ready>
+  bool wait(Ready ready) const {
+    for (int i = 0; i < looks; ++i) {
+      if (ready()) return true;
+      relax();
+    }
+    for (int i = 0; i < yields; ++i) {
+      if (ready()) return true;
+      sched_yield();
+    }
+    return ready();
+  }
+};
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,89 @@
+#include "ronde/comm/link/shm_allreduce.h"
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ronde/comm/link/test_ranks.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+// Whole numbers, so that f32 sums are exact in any order and a wrong order of ranks cannot hide behind rounding.
+float value(int rank, std::size_t i, int repetition) {
+  return static_cast<float>((rank + 1) * 3 + static_cast<int>(i % 97) + repetition);
+}
+float sum(int ranks, std::size_t i, int repetition) {
+  float total = 0;
+  for (int rank = 0; rank < ranks; ++rank) total += value(rank, i, repetition);
+  return total;
+}
+
+class Allreduce : public testing::TestWithParam<std::tuple<int, std::size_t>> {};
+
+TEST_P(Allreduce, SumsOrdinaryMemoryInPieces) {
+  const auto [ranks, count] = GetParam();
+  run_ranks(ranks, [&, ranks = ranks, count = count](TestRank& rank) {
+    for (int repetition = 0; repetition < 4; ++repetition) {
+      std::vector<float> data(count);
+      for (std::size_t i = 0; i < count; ++i) data[i] = value(rank.channel.rank(), i, repetition);
+      const auto bytes = std::as_writable_bytes(std::span(data));
+      Segments segments;  // three pieces of different length
+      const std::size_t cut = count / 3 * 4;
+      segments.add(bytes.subspan(0, cut));
+      segments.add(bytes.subspan(cut, 0));
+      segments.add(bytes.subspan(cut, (count - count / 3) / 2 * 4));
+      segments.add(bytes.subspan(segments.size()));
+      rank.run(shm_allreduce(rank.channel, segments, {.dtype = DType::F32, .op = ReduceOp::Sum}));
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], sum(ranks, i, repetition)) << i;
+    }
+  });
+}
+
+TEST_P(Allreduce, SumsSharedMemoryInPlace) {
+  const auto [ranks, count] = GetParam();
+  run_ranks(ranks, [&, ranks = ranks, count = count](TestRank& rank) {
+    std::byte* memory = rank.node.arena().allocate(count * 4);
+    auto* data = reinterpret_cast<float*>(memory);
+    for (int repetition = 0; repetition < 4; ++repetition) {
+      for (std::size_t i = 0; i < count; ++i) data[i] = value(rank.channel.rank(), i, repetition);
+      const Segments segments(std::span(memory, count * 4));
+      rank.run(shm_allreduce(rank.channel, segments, {.op = ReduceOp::Average, .scale = 1.0 / ranks}));
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_FLOAT_EQ(data[i], sum(ranks, i, repetition) / static_cast<float>(ranks));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Allreduce,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 8),
+                                          testing::Values<std::size_t>(1, 1000, 5000, 100'000, 700'001)));
+
+TEST(Allreduce, MemoryMayBeSharedOnSomeRanksOnly) {
+  run_ranks(3, [](TestRank& rank) {
+    constexpr std::size_t kCount = 50'000;
+    std::vector<float> own(kCount);
+    auto* shared = reinterpret_cast<float*>(rank.node.arena().allocate(kCount * 4));
+    float* data = rank.channel.rank() == 1 ? shared : own.data();
+    for (std::size_t i = 0; i < kCount; ++i) data[i] = value(rank.channel.rank(), i, 0);
+    rank.run(shm_allreduce(rank.channel, Segments(std::as_writable_bytes(std::span(data, kCount))), {}));
+    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(data[i], sum(3, i, 0));
+  });
+}
+
+TEST(Allreduce, EveryRankGetsTheSameBits) {
+  constexpr std::size_t kCount = 100'003;
+  std::vector<std::vector<float>> results(4, std::vector<float>(kCount));
+  run_ranks(4, [&](TestRank& rank) {
+    auto& data = results[static_cast<std::size_t>(rank.channel.rank())];
+    for (std::size_t i = 0; i < kCount; ++i)
+      data[i] = 1.0f / static_cast<float>(i * 7 + 1 + static_cast<std::size_t>(rank.channel.rank()) * 13);
+    rank.run(shm_allreduce(rank.channel, Segments(std::as_writable_bytes(std::span(data))), {}));
+  });
+  for (int r = 1; r < 4; ++r)
+    EXPECT_EQ(std::memcmp(results[0].data(), results[static_cast<std::size_t>(r)].data(), kCount * 4), 0);
+}
+
+}  // namespace
+}  // namespace ronde::comm::detail

@@ -1,0 +1,89 @@
+#include "ronde/launch/detail/output.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ronde::launch::detail {
+namespace {
+
+bool same_file(int a, int b) {
+  struct stat of_a {
+  }, of_b{};
+  return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+}  // namespace
+
+Output::Output(const Stream& out, const Stream& err, int ranks) : tails_(static_cast<std::size_t>(ranks)) {
+  places_.push_back({Outlet(out.descriptor), Prefixer({out.color, out.terminal})});
+  if (!same_file(out.descriptor, err.descriptor))
+    places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal})});
+}
+
+void Output::add(int rank, Descriptor out, Descriptor err) {
+  add_source(rank, places_.front(), std::move(out));
+  add_source(rank, places_.back(), std::move(err));
+}
+
+void Output::add_source(int rank, Place& place, Descriptor pipe) {
+  stop_blocking(pipe.get());
+  sources_.push_back({rank, &place, std::move(pipe)});
+}
+
+void Output::watch(Poller& poller) {
+  for (Place& place : places_)
+    if (!place.outlet.empty())
+      poller.add(place.outlet.descriptor(), POLLOUT, [&outlet = place.outlet] { outlet.write_some(); });
+  for (Source& source : sources_) {
+    if (source.place->outlet.broken()) source.pipe.close();
+    if (source.pipe && !source.place->outlet.full())
+      poller.add(source.pipe.get(), POLLIN, [this, &source] { take_from(source); });
+  }
+}
+
+bool Output::take_from(Source& source) {
+  if (!source.pipe) return false;
+  std::array<char, 64 << 10> bytes;
+  const ssize_t got = read(source.pipe.get(), bytes.data(), bytes.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    source.pipe.close();
+    source.lines.finish(writer_of(source));
+    return false;
+  }
+  source.lines.add({bytes.data(), static_cast<std::size_t>(got)}, writer_of(source));
+  return true;
+}
+
+LineSplitter::Take Output::writer_of(const Source& source) {
+  Tail& tail = tails_[static_cast<std::size_t>(source.rank)];
+  return [&source, &tail](std::string_view line, LineEnd end) {
+    if (end == LineEnd::Newline) tail.add(line);
+    Place& place = *source.place;
+    if (!place.outlet.broken()) place.prefixer.write(source.rank, line, end, place.outlet.bytes());
+  };
+}
+
+bool Output::ended() const {
+  return std::ranges::none_of(sources_, [](const Source& source) { return static_cast<bool>(source.pipe); });
+}
+
+bool Output::written() const {
+  return std::ranges::all_of(places_, [](const Place& place) { return place.outlet.empty(); });
+}
+
+void Output::finish() {
+  for (Source& source : sources_) {
+    while (take_from(source)) continue;
+    source.pipe.close();
+    source.lines.finish(writer_of(source));
+  }
+}
+
+void Output::say(std::string_view text) {
+  if (!places_.back().outlet.broken()) places_.back().outlet.bytes() += text;
+}
+
+}  // namespace ronde::launch::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ronde/launch/detail/descriptor.h"
+#include "ronde/launch/detail/lines.h"
+#include "ronde/launch/detail/outlet.h"
+#include "ronde/launch/detail/poller.h"
+#include "ronde/launch/job.h"
+
+namespace ronde::launch::detail {
+
+// The way from the pipes of all ranks to the launcher's own output. A reader that is slow makes ranks wait when they
+// write; one that is gone makes them find a broken pipe, as if they had written there themselves.
+class Output {
+ public:
+  Output(const Stream& out, const Stream& err, int ranks);
+
+  // The reading ends of a rank's pipes.
+  void add(int rank, Descriptor out, Descriptor err);
+
+  void watch(Poller& poller);
+  bool ended() const;    // all pipes are closed at the other end
+  bool written() const;  // nothing waits to be written
+
+  // Takes what is still in the pipes and closes them; lines without an end count as whole.
+  void finish();
+
+  // The launcher's own words, to the error stream.
+  void say(std::string_view text);
+
+  std::vector<std::string> last_lines(int rank) const { return tails_[static_cast<std::size_t>(rank)].lines(); }
+
+ private:
+  struct Place {
+    Outlet outlet;
+    Prefixer prefixer;
+  };
+  struct Source {
+    int rank;
+    Place* place;
+    Descriptor pipe;
+    LineSplitter lines = {};
+  };
+
+  void add_source(int rank, Place& place, Descriptor pipe);
+  bool take_from(Source& source);  // false: nothing there now, or closed
+  LineSplitter::Take writer_of(const Source& source);
+
+  std::deque<Place> places_;  // one only, when both streams go to the same file: lines must not mix there
+  std::deque<Source> sources_;
+  std::vector<Tail> tails_;
+};
+
+}  // namespace ronde::launch::detail
