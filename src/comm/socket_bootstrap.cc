@@ -36,7 +36,7 @@ int poll_time(const Deadline& until) {
 // Sends and receives messages on a socket that does not block.
 class Line {
  public:
-  Line(detail::FileDescriptor socket, std::size_t most_bytes) : socket_(std::move(socket)), reader_(most_bytes) {}
+  Line(FileDescriptor socket, std::size_t most_bytes) : socket_(std::move(socket)), reader_(most_bytes) {}
 
   // False when the deadline passed first. Half a message may be out then: this and every later call are in vain.
   // FAILS WITH: PeerLost when the launcher is gone.
@@ -81,7 +81,7 @@ class Line {
     return poll(&wait, 1, poll_time(until)) > 0 || !until.passed();
   }
 
-  detail::FileDescriptor socket_;
+  FileDescriptor socket_;
   detail::MessageReader reader_;
   bool usable_ = true;
 };
@@ -144,8 +144,8 @@ class LonelyBootstrap final : public Bootstrap {
   std::vector<std::string> exchange(const std::string& mine, Deadline) override { return {mine}; }
 };
 
-detail::FileDescriptor connect_socket(const std::string& address, const Deadline& until) {
-  detail::FileDescriptor socket = detail::make_unix_socket();
+FileDescriptor connect_socket(const std::string& address, const Deadline& until) {
+  FileDescriptor socket = detail::make_unix_socket();
   const detail::UnixAddress name = detail::unix_address(address);
   while (connect(socket.get(), name.get(), name.length) != 0) {
     if (errno == EAGAIN && until.passed())

@@ -25,9 +25,9 @@ using detail::MessageType;
 constexpr std::size_t kMostStrangers = 64;  // connections that have not greeted yet
 
 struct Connection {
-  explicit Connection(detail::FileDescriptor made) : socket(std::move(made)) {}
+  explicit Connection(FileDescriptor made) : socket(std::move(made)) {}
 
-  detail::FileDescriptor socket;
+  FileDescriptor socket;
   detail::MessageReader reader{detail::kMostHelloBytes};
   std::string unsent;
   std::optional<int> rank = {};  // absent: a stranger
@@ -89,7 +89,7 @@ class SocketBootstrapServer::Impl {
   }
 
   void accept_one() {
-    detail::FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {  // out of descriptors, as a rule: do not ask again at full speed
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       return;
@@ -197,8 +197,8 @@ class SocketBootstrapServer::Impl {
   const std::string address_ = detail::random_address();
   detail::Rendezvous rendezvous_;  // this and connections_: the thread's alone
   Connections connections_;        // in the order in which they came
-  detail::FileDescriptor wake_;
-  detail::FileDescriptor listener_ = detail::make_unix_socket();
+  FileDescriptor wake_;
+  FileDescriptor listener_ = detail::make_unix_socket();
   std::mutex mutex_;
   std::vector<std::pair<int, std::string>> ended_;  // guarded by mutex_: reported, not yet heard of
   std::jthread thread_;                             // last: it uses all of the above

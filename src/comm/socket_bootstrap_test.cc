@@ -39,7 +39,7 @@ class RawConnection {
   }
 
  private:
-  detail::FileDescriptor socket_;
+  FileDescriptor socket_;
 };
 
 // Calls body(rank) on a thread for each rank, and collects what it returns.

@@ -10,10 +10,6 @@
 
 namespace ronde::comm::detail {
 
-FileDescriptor::~FileDescriptor() {
-  if (number_ >= 0) close(number_);
-}
-
 FileDescriptor Mapping::make_file(std::size_t bytes) {
   FileDescriptor file(memfd_create("ronde", MFD_CLOEXEC));
   if (!file) throw Error::system(errno, "cannot make memory to share with the other ranks of this node");

@@ -3,26 +3,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "ronde/base/file_descriptor.h"
+
 namespace ronde::comm::detail {
-
-// A file descriptor, closed once.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int number) : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~FileDescriptor();
-
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
 
 // Memory that several ranks see, reserved in full and filled page by page as it is touched. It has no name: nothing is
 // left behind after a crash, and no limit of /dev/shm applies.

@@ -51,26 +51,47 @@ void wait_for(int socket, short events, const std::string& whom, Deadline until)
 }
 
 // The message that two neighbours exchange: who I am, and with it the descriptor of my arena.
-struct Card {
+class Card {
+ public:
+  Card() {
+    message_.msg_iov = &content_;
+    message_.msg_iovlen = 1;
+    message_.msg_control = control_.data();
+    message_.msg_controllen = control_.size();
+  }
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+
+  void attach(int descriptor) {
+    cmsghdr* header = CMSG_FIRSTHDR(&message_);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(descriptor));
+  }
+  // Nothing when none came along.
+  FileDescriptor attached() {
+    const cmsghdr* header = CMSG_FIRSTHDR(&message_);
+    if (!header || header->cmsg_type != SCM_RIGHTS) return {};
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
+    return FileDescriptor(descriptor);
+  }
+  msghdr* message() { return &message_; }
+
   std::int32_t rank = 0;
+
+ private:
+  iovec content_{.iov_base = &rank, .iov_len = sizeof(rank)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control_{};
+  msghdr message_{};
 };
-using Control = std::array<char, CMSG_SPACE(sizeof(int))>;
 
 void send_card(int socket, int rank, int arena, const std::string& whom, Deadline until) {
-  Card card{rank};
-  iovec content{.iov_base = &card, .iov_len = sizeof(card)};
-  alignas(cmsghdr) Control control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &arena, sizeof(arena));
-  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
+  Card card;
+  card.rank = rank;
+  card.attach(arena);
+  while (sendmsg(socket, card.message(), MSG_NOSIGNAL) < 0) {
     if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot introduce myself to {}", whom);
     wait_for(socket, POLLOUT, whom, until);
   }
@@ -83,24 +104,15 @@ struct ReceivedCard {
 
 ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
   Card card;
-  iovec content{.iov_base = &card, .iov_len = sizeof(card)};
-  alignas(cmsghdr) Control control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
   ssize_t received = 0;
-  while ((received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0) {
+  while ((received = recvmsg(socket, card.message(), MSG_CMSG_CLOEXEC)) < 0) {
     if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "{} cannot be heard", whom);
     wait_for(socket, POLLIN, whom, until);
   }
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (received != sizeof(card) || !header || header->cmsg_type != SCM_RIGHTS)
+  FileDescriptor arena = card.attached();
+  if (received != sizeof(card.rank) || !arena)
     throw Error(Error::Kind::PeerLost, fmt::format("{} left while the job was starting", whom));
-  int arena = -1;
-  std::memcpy(&arena, CMSG_DATA(header), sizeof(arena));
-  return {card.rank, FileDescriptor(arena)};
+  return {card.rank, std::move(arena)};
 }
 
 FileDescriptor connect_to(const Introduction& peer, const std::string& whom) {

@@ -22,12 +22,12 @@ Output::Output(const Stream& out, const Stream& err, int ranks) : tails_(static_
     places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal})});
 }
 
-void Output::add(int rank, Descriptor out, Descriptor err) {
+void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
   add_source(rank, places_.front(), std::move(out));
   add_source(rank, places_.back(), std::move(err));
 }
 
-void Output::add_source(int rank, Place& place, Descriptor pipe) {
+void Output::add_source(int rank, Place& place, FileDescriptor pipe) {
   stop_blocking(pipe.get());
   sources_.push_back({rank, &place, std::move(pipe)});
 }

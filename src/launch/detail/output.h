@@ -20,7 +20,7 @@ class Output {
   Output(const Stream& out, const Stream& err, int ranks);
 
   // The reading ends of a rank's pipes.
-  void add(int rank, Descriptor out, Descriptor err);
+  void add(int rank, FileDescriptor out, FileDescriptor err);
 
   void watch(Poller& poller);
   bool ended() const;    // all pipes are closed at the other end
@@ -42,11 +42,11 @@ class Output {
   struct Source {
     int rank;
     Place* place;
-    Descriptor pipe;
+    FileDescriptor pipe;
     LineSplitter lines = {};
   };
 
-  void add_source(int rank, Place& place, Descriptor pipe);
+  void add_source(int rank, Place& place, FileDescriptor pipe);
   bool take_from(Source& source);  // false: nothing there now, or closed
   LineSplitter::Take writer_of(const Source& source);
 

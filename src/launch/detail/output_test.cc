@@ -20,7 +20,7 @@ struct Hands {
   void join(Output& output, int rank) { output.add(rank, std::move(out.read), std::move(err.read)); }
 };
 
-void put(const Descriptor& to, const std::string& text) {
+void put(const FileDescriptor& to, const std::string& text) {
   ASSERT_EQ(write(to.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
@@ -30,7 +30,7 @@ void watch(Output& output) {
   poller.wait(std::chrono::steady_clock::now() + 50ms);
 }
 
-std::string take(const Descriptor& from) {
+std::string take(const FileDescriptor& from) {
   stop_blocking(from.get());
   std::string text(1 << 20, ' ');
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(from.get(), text.data(), text.size()))));
@@ -57,7 +57,7 @@ TEST(Output, StreamsStayApartAndLinesWhole) {
 
 TEST(Output, BothStreamsIntoOneFileShareItsLines) {
   const Pipe file = Pipe::make();
-  const Descriptor second(dup(file.write.get()));
+  const FileDescriptor second(dup(file.write.get()));
   Output output({.descriptor = file.write.get()}, {.descriptor = second.get()}, 1);
   Hands hands;
   hands.join(output, 0);

@@ -67,7 +67,7 @@ int Runner::run() {
 
 void Runner::start_ranks() {
   const int port = free_port();
-  const Descriptor null = open_null();
+  const FileDescriptor null = open_null();
   for (const topology::RankBinding& binding : job_.binding.ranks)
     start_rank(binding, port, binding.rank == 0 ? STDIN_FILENO : null.get());
   dup2(null.get(), STDIN_FILENO);  // it is rank 0's alone: who writes to it must see when rank 0 is gone

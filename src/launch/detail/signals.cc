@@ -19,7 +19,7 @@ Signals::Signals(std::initializer_list<int> signals) {
   for (const int signal : signals)
     if (!is_ignored(signal)) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
-  descriptor_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  descriptor_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (descriptor_) return;
   const int number = errno;
   restore();

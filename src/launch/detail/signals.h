@@ -37,7 +37,7 @@ class Signals {
 
   std::vector<Saved> saved_;
   sigset_t mask_before_{};
-  Descriptor descriptor_;
+  FileDescriptor descriptor_;
 };
 
 }  // namespace ronde::launch::detail

@@ -37,7 +37,7 @@ TEST(FindProgram, LooksInThePathOrTakesWhatHasASlash) {
 std::pair<std::string, int> run(const std::string& script, Environment::Variables environment) {
   const Signals signals({SIGTERM, SIGCHLD});
   Pipe out = Pipe::make();
-  const Descriptor null = open_null();
+  const FileDescriptor null = open_null();
   const pid_t pid = start_process({"/bin/sh", {"sh", "-c", script}, std::move(environment)},
                                   {null.get(), out.write.get(), null.get()}, signals);
   out.write.close();

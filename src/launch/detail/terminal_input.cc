@@ -7,7 +7,7 @@ namespace {
 constexpr auto kRest = std::chrono::seconds(1);
 }
 
-TerminalInput::TerminalInput(Descriptor to) : to_(std::move(to)) {
+TerminalInput::TerminalInput(FileDescriptor to) : to_(std::move(to)) {
   if (to_) stop_blocking(to_.get());
 }
 

@@ -13,7 +13,7 @@ namespace ronde::launch::detail {
 // group, so reading the terminal itself would stop it.
 class TerminalInput {
  public:
-  explicit TerminalInput(Descriptor to);  // an empty one: there is nothing to copy
+  explicit TerminalInput(FileDescriptor to);  // an empty one: there is nothing to copy
 
   // Adds what it waits for to a round; returns when to look again in any case.
   std::optional<Poller::Time> watch(Poller& poller);
@@ -22,7 +22,7 @@ class TerminalInput {
   void copy_in();
   void copy_out();
 
-  Descriptor to_;
+  FileDescriptor to_;
   std::string typed_;    // not yet written
   Poller::Time rest_{};  // until then the terminal is not ours: we are in the background
 };
