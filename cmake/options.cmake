@@ -25,7 +25,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # an installed program still finds the libtorch it was built with
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # libraries outside the system's folders, such as CUDA's
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
@@ -22,15 +21,13 @@ bool parse_bool(std::string_view text) {
 }
 
 template <class Number>
-Number parse_number(std::string_view text, std::string_view what) {
-  Number number{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) throw Error::bad_input("'{}' is not {}", text, what);
-  return number;
+Number require_number(std::string_view text, std::string_view what) {
+  if (const auto number = parse_number<Number>(text)) return *number;
+  throw Error::bad_input("'{}' is not {}", text, what);
 }
 
 double parse_real(std::string_view text) {
-  const double number = parse_number<double>(text, "a number");
+  const double number = require_number<double>(text, "a number");
   if (!std::isfinite(number)) throw Error::bad_input("'{}' is not a finite number", text);
   return number;
 }
@@ -45,7 +42,7 @@ std::string parse_choice(std::string_view text, std::string_view range) {
 SettingValue parse_type(const Setting& setting, std::string_view text) {
   switch (setting.type) {
     case SettingType::Bool: return parse_bool(text);
-    case SettingType::Int: return parse_number<std::int64_t>(text, "a whole number");
+    case SettingType::Int: return require_number<std::int64_t>(text, "a whole number");
     case SettingType::Real: return parse_real(text);
     case SettingType::Bytes: return parse_bytes(text);
     case SettingType::Duration: return parse_duration(text);

@@ -1,17 +1,15 @@
 #include "ronde/base/step_window.h"
 
-#include <charconv>
-
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 
 namespace ronde {
 namespace {
 
 std::optional<std::int64_t> parse_bound(std::string_view bound, std::string_view text) {
   if (bound.empty()) return std::nullopt;
-  std::int64_t step = 0;
-  const auto [end, problem] = std::from_chars(bound.data(), bound.data() + bound.size(), step);
-  if (problem != std::errc() || end != bound.data() + bound.size() || step < 0)
+  const auto step = parse_number<std::int64_t>(bound);
+  if (!step || *step < 0)
     throw Error::bad_input("'{}' is no window of steps: '{}' is not a step number (a window reads 100..120)", text,
                            bound);
   return step;

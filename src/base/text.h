@@ -1,9 +1,12 @@
 #pragma once
 
+#include <charconv>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 // Small text helpers that several modules share. All are pure.
@@ -15,6 +18,15 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 std::string join(std::span<const std::string> pieces, std::string_view separator);
+
+// The number that the whole of a text is; nothing when any of it is something else.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
 
 // "1 core", "3 cores".
 std::string counted(std::size_t number, std::string_view thing);

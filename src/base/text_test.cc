@@ -17,6 +17,13 @@ TEST(Text, Joins) {
   EXPECT_EQ(join({}, ", "), "");
 }
 
+TEST(Text, ANumberIsTheWholeText) {
+  EXPECT_EQ(parse_number<int>("-12"), -12);
+  EXPECT_EQ(parse_number<double>("0.5"), 0.5);
+  for (const char* text : {"", "12x", " 12", "+1", "99999999999"})
+    EXPECT_EQ(parse_number<int>(text), std::nullopt) << text;
+}
+
 TEST(Text, CountsThings) {
   EXPECT_EQ(counted(0, "core"), "0 cores");
   EXPECT_EQ(counted(1, "core"), "1 core");

@@ -1,12 +1,11 @@
 // What recording one event costs the thread that records it.
-#include "ronde/base/format.h"
-#include "ronde/trace/span_cost.h"
-
 #include <filesystem>
 
 #include <unistd.h>
 
+#include "ronde/base/format.h"
 #include "ronde/bench/benchmarks.h"
+#include "ronde/trace/span_cost.h"
 
 namespace ronde::bench {
 

@@ -21,7 +21,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-std::string parts_text(const Info& info, const Paint& paint) {
+std::string parts_text(const Paint& paint) {
   std::string built_in, left_out;
   for (const Part& part : parts()) {
     if (!part.built_in) {
@@ -29,7 +29,6 @@ std::string parts_text(const Info& info, const Paint& paint) {
       continue;
     }
     std::string text = fmt::format("{:<12} {}", part.version, part.purpose);
-    if (part.name == "libtorch" && info.torch) text = fmt::format("{:<12} {}", info.torch->version, part.purpose);
     if (!part.detail.empty()) text += paint.dim(fmt::format(" ({})", part.detail));
     built_in += line(part.name, text);
   }
@@ -48,7 +47,7 @@ std::string torch_uses(const TorchFacts& torch) {
   std::string text = fmt::format("{} kernels", torch.cpu_capability);
   if (!torch.onednn.empty()) text += ", oneDNN " + torch.onednn;
   if (!torch.mkl.empty()) text += ", MKL " + torch.mkl;
-  return text + fmt::format(", {} thread{} an operation", torch.threads, torch.threads == 1 ? "" : "s");
+  return text + fmt::format(", {} an operation", counted(static_cast<std::size_t>(torch.threads), "thread"));
 }
 
 std::string available(std::uint64_t free, std::uint64_t total) {
@@ -110,7 +109,7 @@ std::string settings_table(const Settings& settings) {
 }
 
 std::string to_text(const Info& info, const Paint& paint) {
-  return paint.bold(fmt::format("Ronde {} ({})", version(), revision())) + "\n" + parts_text(info, paint) +
+  return paint.bold(fmt::format("Ronde {} ({})", version(), revision())) + "\n" + parts_text(paint) +
          host_text(info, paint) + gpus_text(info, paint) + changed_settings(info.settings, paint);
 }
 

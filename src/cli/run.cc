@@ -1,6 +1,5 @@
 #include "ronde/cli/run.h"
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/terminal.h"
+#include "ronde/base/text.h"
 #include "ronde/launch/job.h"
 #include "ronde/topology/binding.h"
 #include "ronde/topology/machine.h"
@@ -37,11 +37,10 @@ bool takes_next_word(const CLI::App& app, const std::string& flag) {
 }
 
 int parse_ranks(const std::string& text) {
-  int ranks = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ranks);
-  if (failure != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > kMostRanks)
+  const auto ranks = parse_number<int>(text);
+  if (!ranks || *ranks < 1 || *ranks > kMostRanks)
     throw Error::bad_input("-n {}: the number of ranks is a whole number from 1 to {}", text, kMostRanks);
-  return ranks;
+  return *ranks;
 }
 
 launch::Stream stream_of(std::FILE* file, const Context& context) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 #include "ronde/base/units.h"
 #include "ronde/comm/detail/bootstrap_wire.h"
 #include "ronde/comm/detail/unix_socket.h"
@@ -25,13 +25,6 @@ using detail::MessageType;
 
 // How long we wait, after our own time is over, for the server to say who is missing.
 constexpr auto kAnswerTime = 1s;
-
-// What poll() takes: milliseconds rounded up, so that it does not return a little too early; -1 for ever.
-int poll_time(const Deadline& until) {
-  const auto left = until.left();
-  if (!left) return -1;
-  return static_cast<int>(std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(*left).count(), 1 << 30));
-}
 
 // Sends and receives messages on a socket that does not block.
 class Line {
@@ -78,7 +71,7 @@ class Line {
 
   bool ready(short events, const Deadline& until) const {
     pollfd wait{socket_.get(), events, 0};
-    return poll(&wait, 1, poll_time(until)) > 0 || !until.passed();
+    return poll(&wait, 1, detail::poll_time(until)) > 0 || !until.passed();
   }
 
   FileDescriptor socket_;
@@ -160,11 +153,10 @@ FileDescriptor connect_socket(const std::string& address, const Deadline& until)
 }
 
 int number(const char* variable, const std::string& text) {
-  int value = -1;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < 0)
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 0)
     throw Error::bad_input("{}='{}' is no number; 'ronde run' sets it, and nobody else should", variable, text);
-  return value;
+  return *value;
 }
 
 }  // namespace

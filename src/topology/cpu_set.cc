@@ -1,10 +1,10 @@
 #include "ronde/topology/cpu_set.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 
 namespace ronde::topology {
 namespace {
@@ -12,25 +12,23 @@ namespace {
 // Far above any machine, far below what "0-999999999" would cost.
 constexpr int kMaxCpu = 1 << 20;
 
-int parse_number(std::string_view text, std::string_view whole) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0 || number > kMaxCpu)
+int parse_cpu(std::string_view text, std::string_view whole) {
+  const auto number = parse_number<int>(text);
+  if (!number || *number < 0 || *number > kMaxCpu)
     throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is no cpu number", whole, text);
-  return number;
+  return *number;
 }
 
 void parse_piece(std::string_view piece, std::string_view whole, std::vector<int>& cpus) {
   const std::size_t dash = piece.find('-');
   if (dash == std::string_view::npos) {
-    cpus.push_back(parse_number(piece, whole));
+    cpus.push_back(parse_cpu(piece, whole));
     return;
   }
   const std::size_t colon = piece.find(':', dash);
-  const int first = parse_number(piece.substr(0, dash), whole);
-  const int last =
-      parse_number(piece.substr(dash + 1, colon == std::string_view::npos ? colon : colon - dash - 1), whole);
-  const int step = colon == std::string_view::npos ? 1 : parse_number(piece.substr(colon + 1), whole);
+  const int first = parse_cpu(piece.substr(0, dash), whole);
+  const int last = parse_cpu(piece.substr(dash + 1, colon == std::string_view::npos ? colon : colon - dash - 1), whole);
+  const int step = colon == std::string_view::npos ? 1 : parse_cpu(piece.substr(colon + 1), whole);
   if (last < first || step == 0)
     throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is no range", whole, piece);
   for (int cpu = first; cpu <= last; cpu += step) cpus.push_back(cpu);
@@ -62,7 +60,7 @@ CpuSet CpuSet::parse(std::string_view text) {
     parse_piece(rest.substr(0, comma), text, cpus);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
-    if (rest.empty()) parse_number(rest, text);
+    if (rest.empty()) parse_cpu(rest, text);
   }
   return CpuSet(std::move(cpus));
 }

@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <type_traits>
@@ -38,12 +35,6 @@ Topology new_topology() {
   return topology;
 }
 
-std::string this_hostname() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) throw Error::system(errno, "cannot read the host's name");
-  return name.data();
-}
-
 }  // namespace
 
 Machine discover() {
@@ -52,7 +43,7 @@ Machine discover() {
   Machine machine = detail::read_machine(topology.get());
   // hwloc can be told by its own variables to pretend another machine; then nothing of this one applies.
   if (hwloc_topology_is_thissystem(topology.get())) {
-    machine.hostname = this_hostname();
+    machine.hostname = host_name();
     // Virtual machines that grow as they are used report the memory of their domain too low; with one it is all of it.
     if (machine.numa.size() == 1)
       machine.numa.front().memory_bytes = std::max(machine.numa.front().memory_bytes, memory().total);

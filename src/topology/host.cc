@@ -7,6 +7,7 @@
 #include <set>
 
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
@@ -63,6 +64,12 @@ std::uint64_t meminfo_line(std::string_view meminfo, std::string_view key) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) throw Error::system(errno, "cannot read the name of this host");
+  return name.data();
+}
 
 std::vector<std::string> instruction_sets(std::string_view cpuinfo) {
   auto at = cpuinfo.find("\nflags");

@@ -6,8 +6,11 @@
 #include <string_view>
 #include <vector>
 
-// Facts about this host that hwloc does not tell: instruction sets, memory, file systems.
+// Facts about this host that hwloc does not tell: name, instruction sets, memory, file systems.
 namespace ronde::topology {
+
+// FAILS WITH: System.
+std::string host_name();
 
 // The vector and matrix instruction sets among the flags of /proc/cpuinfo, in the order in which they came to market.
 std::vector<std::string> instruction_sets(std::string_view cpuinfo);

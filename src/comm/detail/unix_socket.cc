@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <random>
 
@@ -31,6 +32,12 @@ FileDescriptor make_unix_socket() {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) throw Error::system(errno, "cannot make a socket for the bootstrap");
   return socket;
+}
+
+int poll_time(const Deadline& until) {
+  const auto left = until.left();
+  if (!left) return -1;
+  return static_cast<int>(std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(*left).count(), 1 << 30));
 }
 
 bool peer_is_ours(int socket) {

@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "ronde/comm/link/mapping.h"
+#include "ronde/base/clock.h"
+#include "ronde/base/file_descriptor.h"
 
 // Unix domain sockets in the abstract namespace. An address is written "@name".
 namespace ronde::comm::detail {
@@ -25,6 +26,9 @@ std::string random_address();
 // A stream socket that never blocks and that programs we start do not inherit.
 // FAILS WITH: System.
 FileDescriptor make_unix_socket();
+
+// What poll() takes: milliseconds rounded up, so that it does not return a little too early; -1 for ever.
+int poll_time(const Deadline& until);
 
 // Whether the process at the other end belongs to our own user.
 bool peer_is_ours(int socket);

@@ -14,15 +14,10 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unix_socket.h"
+#include "ronde/topology/host.h"
 
 namespace ronde::comm::detail {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) throw Error::system(errno, "cannot read the name of this host");
-  return name.data();
-}
 
 // Containers may share a host name and cloned machines a boot id, but not both.
 std::string node_identity(const std::string& host) {
@@ -42,10 +37,7 @@ FileDescriptor listen_at(const std::string& address, int backlog) {
 // Waits until a socket that never blocks has something for us, or room.
 void wait_for(int socket, short events, const std::string& whom, Deadline until) {
   pollfd wanted{.fd = socket, .events = events, .revents = 0};
-  const auto left = until.left();
-  const int timeout =
-      left ? static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(*left).count()) + 1 : -1;
-  const int ready = poll(&wanted, 1, timeout);
+  const int ready = poll(&wanted, 1, poll_time(until));
   if (ready > 0 || (ready < 0 && errno == EINTR)) return;
   throw Error(Error::Kind::Timeout, fmt::format("{} does not answer at the start", whom));
 }
@@ -188,7 +180,7 @@ Introduction read_introduction(const std::string& text) {
 }
 
 Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadline until) {
-  const std::string host = host_name(), address = random_address();
+  const std::string host = topology::host_name(), address = random_address();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
   const Introduction mine{host, node_identity(host), address, getpid()};
   Neighbours neighbours;

@@ -1,7 +1,6 @@
 #include "ronde/topology/detail/cgroup.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <sstream>
 
@@ -19,14 +18,6 @@ std::vector<std::string> words(std::string_view text, char separator) {
   for (const auto piece : split(text, separator))
     if (!piece.empty()) pieces.emplace_back(piece);
   return pieces;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 bool holds(const std::vector<std::string>& list, const std::string& word) {

@@ -39,10 +39,6 @@ constexpr std::uint64_t kLocal = 64, kTrace = 65, kReference = 66;
 // Tracks of counters are numbered apart from all others.
 constexpr std::uint32_t kCounterTracks = 1u << 31, kDropTracks = 1u << 30;
 
-const char* text_of(std::uint64_t bits) {
-  return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(bits));
-}
-
 int type_of(Slot::Kind kind) {
   switch (kind) {
     case Slot::Kind::Begin: return event::kSliceBegin;

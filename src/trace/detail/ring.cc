@@ -3,10 +3,6 @@
 namespace ronde::trace::detail {
 namespace {
 
-const char* text_of(std::uint64_t bits) {
-  return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(bits));
-}
-
 Slot event_of(const Cell& cell) {
   const bool explicit_time = cell.kind() >= static_cast<unsigned>(Cell::Kind::ExplicitEvent);
   const auto kind = cell.kind() - static_cast<unsigned>(explicit_time ? Cell::Kind::ExplicitEvent : Cell::Kind::Event);

@@ -11,6 +11,11 @@
 
 namespace ronde::trace::detail {
 
+// Texts travel as the bits of their address.
+inline const char* text_of(std::uint64_t bits) {
+  return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(bits));
+}
+
 // One event as the producer gives it and the consumer gets it; or one argument of an event, as the consumer gets it.
 struct Slot {
   enum class Kind : std::uint8_t { Begin, End, Instant, CounterInt, CounterDouble, Argument };
