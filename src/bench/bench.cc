@@ -2,26 +2,50 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <cmath>
 
 #include "ronde/base/error.h"
 #include "ronde/base/table.h"
 #include "ronde/base/text.h"
 #include "ronde/base/version.h"
 #include "ronde/bench/benchmarks.h"
+#include "ronde/bench/detail/busy.h"
 #include "ronde/topology/machine.h"
 
 namespace ronde::bench {
 namespace {
 
+constexpr double kMostBusy = 0.1;
+
 constexpr auto kBenchmarks = std::to_array<Benchmark>({
-    {"span", "what recording one span or counter costs", run_span},
+    {"allreduce", "one blocking allreduce by name, against the link alone, a plain copy and peers",
+     "-n --sizes --turns --compare --python", run_allreduce},
+    {"control", "what ranks send to agree, in steady state and when idle", "-n --tensors", run_control},
+    {"span", "what recording one span or counter costs", "", run_span},
+    {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
+     "-n --model --turns --compute", run_step},
 });
 
+// Four digits, never an exponent: 0.2134, 219.6, 35601.
+std::string number_text(double value) {
+  return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
 std::string cell_text(const nlohmann::ordered_json& cell) {
+  if (cell.is_null()) return "-";
   if (cell.is_string()) return cell.get<std::string>();
-  if (cell.is_number_float()) return fmt::format("{:.4g}", cell.get<double>());
+  if (cell.is_number_float()) return number_text(cell.get<double>());
   return cell.dump();
+}
+
+Align align_of(const nlohmann::ordered_json& rows, const std::string& key) {
+  const auto is_text = [&](const auto& row) { return row.at(key).is_string(); };
+  return std::any_of(rows.begin(), rows.end(), is_text) ? Align::Left : Align::Right;
+}
+
+std::string bar_text(const Bar& bar) {
+  return fmt::format("{}: {} (bar: {} {}; {})\n", bar.words, number_text(bar.value),
+                     bar.at_least ? "at least" : "at most", number_text(bar.bar), bar.met() ? "met" : "missed");
 }
 
 }  // namespace
@@ -38,30 +62,46 @@ const Benchmark& find(std::string_view name) {
   throw Error::bad_input("there is no benchmark '{}'; there are: {}", name, join(names, ", "));
 }
 
+Report run(const Benchmark& benchmark, const Options& options) {
+  const double before = detail::busy_share();
+  Report report = benchmark.run(options);
+  report.busy = std::max(before, detail::busy_share());
+  if (report.busy > kMostBusy)
+    options.log.warn("other processes use {:.0f} % of this machine: these figures are not to be quoted",
+                     100 * report.busy);
+  return report;
+}
+
 nlohmann::ordered_json to_json(const Report& report) {
   const topology::Machine machine = topology::discover();
-  return {{"bench", report.name},
-          {"version", 1},
-          {"host",
-           {{"name", machine.hostname},
-            {"cpu", machine.cpu_model},
-            {"cores", machine.cores.size()},
-            {"ronde", version()},
-            {"revision", revision()}}},
-          {"rows", report.rows}};
+  nlohmann::ordered_json json = {{"bench", report.name},
+                                 {"version", 1},
+                                 {"host",
+                                  {{"name", machine.hostname},
+                                   {"cpu", machine.cpu_model},
+                                   {"cores", machine.cores.size()},
+                                   {"busy", report.busy},
+                                   {"ronde", version()},
+                                   {"revision", revision()}}},
+                                 {"rows", report.rows}};
+  for (const Bar& bar : report.bars)
+    json["summary"][bar.key] = {{"value", bar.value}, {"bar", bar.bar}, {"met", bar.met()}};
+  return json;
 }
 
 std::string to_text(const Report& report) {
   std::vector<Table::Column> columns;
-  for (const auto& [key, cell] : report.rows.at(0).items())
-    columns.push_back({key, cell.is_number() ? Align::Right : Align::Left});
+  for (const auto& [key, cell] : report.rows.at(0).items()) columns.push_back({key, align_of(report.rows, key)});
   Table table(columns);
   for (const auto& row : report.rows) {
     std::vector<std::string> cells;
     for (const auto& [key, cell] : row.items()) cells.push_back(cell_text(cell));
     table.add(std::move(cells));
   }
-  return table.text();
+  std::string text = table.text();
+  if (!report.bars.empty()) text += "\n";
+  for (const Bar& bar : report.bars) text += bar_text(bar);
+  return text;
 }
 
 }  // namespace ronde::bench

@@ -19,6 +19,25 @@ TEST(Bench, ReportsAsTableAndAsJson) {
   EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["rows"].size(), 2u);
   EXPECT_TRUE(json["host"].contains("cpu"));
+  EXPECT_FALSE(json.contains("summary"));
+}
+
+TEST(Bench, WhatIsMissingAndWhatIsLargeReadsWell) {
+  Report report{.name = "x"};
+  report.rows.push_back({{"mpi_us", nullptr}, {"median_us", 35601.25}});
+  report.rows.push_back({{"mpi_us", 0.4}, {"median_us", 0.21337}});
+  EXPECT_EQ(to_text(report), "mpi_us  median_us\n     -      35601\n   0.4     0.2134\n");
+}
+
+TEST(Bench, BarsAreWordsBelowTheTableAndASummaryInJson) {
+  Report report{.name = "x"};
+  report.rows.push_back({{"bytes", 4}});
+  report.bars = {{"mean_ratio_mpi", "MPI over Ronde", 4.5, 4, true}, {"worst_small_us", "small, us", 25, 20, false}};
+  EXPECT_EQ(to_text(report),
+            "bytes\n    4\n\nMPI over Ronde: 4.5 (bar: at least 4; met)\nsmall, us: 25 (bar: at most 20; missed)\n");
+  const auto summary = to_json(report)["summary"];
+  EXPECT_EQ(summary["mean_ratio_mpi"], (nlohmann::ordered_json{{"value", 4.5}, {"bar", 4.0}, {"met", true}}));
+  EXPECT_EQ(summary["worst_small_us"]["met"], false);
 }
 
 TEST(Bench, NamesAreDistinctAndAnUnknownOneListsThem) {
@@ -30,7 +49,7 @@ TEST(Bench, NamesAreDistinctAndAnUnknownOneListsThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_NE(std::string(error.what()).find("there are: span"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("there are: allreduce, control, span"), std::string::npos);
   }
 }
 

@@ -5,6 +5,9 @@
 // One function a benchmark, each in the file of its name.
 namespace ronde::bench {
 
-Report run_span();
+Report run_allreduce(const Options& options);
+Report run_control(const Options& options);
+Report run_span(const Options& options);
+Report run_step(const Options& options);
 
 }  // namespace ronde::bench

@@ -9,7 +9,7 @@
 
 namespace ronde::bench {
 
-Report run_span() {
+Report run_span(const Options&) {
   const auto file = std::filesystem::temp_directory_path() / fmt::format("ronde-span-{}.perfetto-trace", getpid());
   const trace::SpanCost cost = trace::measure_span_cost({.file = file});
   std::filesystem::remove(file);

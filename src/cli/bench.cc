@@ -1,5 +1,6 @@
 #include "ronde/cli/bench.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -9,24 +10,133 @@
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/base/json_text.h"
+#include "ronde/base/text.h"
+#include "ronde/base/units.h"
 #include "ronde/bench/bench.h"
+#include "ronde/bench/rank.h"
 
 namespace ronde::cli {
 namespace {
 
+constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000;
+
+// As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
-  std::string name;
-  bool json = false, list = false;
+  std::string name, ranks, sizes, tensors, model, turns, compute, python, rank_cpus;
+  bool json = false, list = false, compare = false;
 };
 
-int run_bench(const BenchFlags& flags) {
+int parse_count(const std::string& flag, std::string_view text, int least, int most) {
+  const auto number = parse_number<int>(text);
+  if (!number || *number < least || *number > most)
+    throw Error::bad_input("{} {}: write a whole number from {} to {}", flag, text, least, most);
+  return *number;
+}
+
+std::vector<int> parse_counts(const std::string& flag, const std::string& text, int least, int most) {
+  std::vector<int> numbers;
+  if (text.empty()) return numbers;
+  for (const auto piece : split(text, ',')) numbers.push_back(parse_count(flag, piece, least, most));
+  return numbers;
+}
+
+std::vector<std::size_t> parse_sizes(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  if (text.empty()) return sizes;
+  for (const auto piece : split(text, ',')) try {
+      sizes.push_back(parse_bytes(piece));
+    } catch (const Error& error) {
+      throw Error::bad_input("--sizes {}: {}", text, error.message());
+    }
+  return sizes;
+}
+
+double parse_microseconds(const std::string& text) {
+  if (text.empty()) return 0.0;
+  try {
+    return std::chrono::duration<double, std::micro>(parse_duration(text)).count();
+  } catch (const Error& error) {
+    throw Error::bad_input("--compute {}: {}", text, error.message());
+  }
+}
+
+// Settings that were given as flags are for the ranks too; how they are launched is the benchmark's own affair.
+std::vector<std::string> flags_for_ranks(const Settings& settings) {
+  std::vector<std::string> flags;
+  for (std::size_t i = 0; i < kSettings.size(); ++i) {
+    const auto& entry = settings.entries()[i];
+    const bool ours = kSettings[i].key == "log.level" || kSettings[i].key == "launch.grace";
+    if (entry.origin.starts_with("--") && !ours) flags.insert(flags.end(), {flag_name(kSettings[i]), entry.text});
+  }
+  return flags;
+}
+
+bench::Options options_of(const BenchFlags& flags, const Context& context) {
+  return {.ranks = parse_counts("-n", flags.ranks, 1, kMostRanks),
+          .sizes = parse_sizes(flags.sizes),
+          .tensors = parse_counts("--tensors", flags.tensors, 1, kMostTensors),
+          .model = flags.model,
+          .turns = flags.turns.empty() ? 5 : parse_count("--turns", flags.turns, 1, kMostTurns),
+          .compute_us = parse_microseconds(flags.compute),
+          .compare = flags.compare,
+          .python = flags.python,
+          .settings = flags_for_ranks(context.settings),
+          .log = context.log};
+}
+
+int run_rank(const BenchFlags& flags, const Context& context) {
+  bench::serve_rank({.environment = context.environment,
+                     .settings = context.settings,
+                     .cpus = parse_counts("--rank", flags.rank_cpus, 0, 1 << 20),
+                     .model = flags.model,
+                     .compute_us = parse_microseconds(flags.compute)});
+  return 0;
+}
+
+int run_bench(const BenchFlags& flags, const Context& context) {
   if (flags.list) {
     for (const auto& benchmark : bench::all()) fmt::print("{}\n", benchmark.name);
     return 0;
   }
-  const bench::Report report = bench::find(flags.name).run();
+  if (!flags.rank_cpus.empty()) return run_rank(flags, context);
+  const bench::Report report = bench::run(bench::find(flags.name), options_of(flags, context));
   fmt::print("{}", flags.json ? json_text(bench::to_json(report)) + "\n" : bench::to_text(report));
   return 0;
+}
+
+// A flag that the benchmark would not heed is a mistake.
+void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
+  const auto takes = split(benchmark.flags, ' ');
+  for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--turns", "--compute", "--compare", "--python"}) {
+    if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
+    throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
+                           benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
+  }
+}
+
+void add_flags(CLI::App& bench, BenchFlags& flags) {
+  std::string help = "Which one:";
+  for (const auto& benchmark : bench::all()) help += fmt::format("\n{} ({})", benchmark.name, benchmark.help);
+  bench.add_option("NAME", flags.name, help);
+  bench.add_flag("--json", flags.json, "For scripts: bench, version, host, rows, summary");
+  bench.add_flag("--list", flags.list, "The names of all benchmarks");
+  bench.add_option("-n", flags.ranks, "How many ranks, default 2; control: a list, default 2,4,8,16,32,64")
+      ->type_name("N");
+  bench.add_flag("--compare", flags.compare, "allreduce: with MPI, gloo and Horovod too, where they are installed");
+  bench.add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB")->type_name("BYTES");
+  bench.add_option("--turns", flags.turns, "allreduce, step: how often each contestant has its turn, default 5")
+      ->type_name("N");
+  bench
+      .add_option("--python", flags.python,
+                  "With --compare: which Python has the peers; default: that of .peers (tools/peers), .venv, python3")
+      ->type_name("PROGRAM");
+  bench.add_option("--model", flags.model, "step: resnet50, bert-base or many-small; default: each of them")
+      ->type_name("NAME");
+  bench.add_option("--compute", flags.compute, "step: computation between the calls, in all, such as 50ms; default 0")
+      ->type_name("TIME");
+  bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
+      ->type_name("N");
+  bench.add_option("--rank", flags.rank_cpus)->group("");  // how a benchmark starts its own ranks
 }
 
 }  // namespace
@@ -34,15 +144,12 @@ int run_bench(const BenchFlags& flags) {
 void add_bench(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* bench = app.add_subcommand("bench", "Measure a part of Ronde on this machine");
-  std::string help = "Which one:";
-  for (const auto& benchmark : bench::all()) help += fmt::format("\n{} ({})", benchmark.name, benchmark.help);
-  bench->add_option("NAME", flags->name, help);
-  bench->add_flag("--json", flags->json, "For scripts: bench, version, host, rows");
-  bench->add_flag("--list", flags->list, "The names of all benchmarks");
-  bench->callback([flags, &command] {
+  add_flags(*bench, *flags);
+  bench->callback([flags, bench, &command] {
     if (flags->name.empty() && !flags->list)
       throw Error::bad_input("name a benchmark; 'ronde bench --list' prints their names");
-    command = [flags](const Context&) { return run_bench(*flags); };
+    if (!flags->name.empty()) refuse_other_flags(*bench, bench::find(flags->name));
+    command = [flags](const Context& context) { return run_bench(*flags, context); };
   });
 }
 

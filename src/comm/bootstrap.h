@@ -20,6 +20,10 @@ class Bootstrap {
   // Gives `mine` to everyone; returns what each rank gave, by rank. All ranks must call it the same number of times.
   // FAILS WITH: PeerLost or Timeout, naming the ranks that did not come, where it can know.
   virtual std::vector<std::string> exchange(const std::string& mine, Deadline until) = 0;
+
+  // How the process of a rank ended ("signal 9 (killed)"), if this bootstrap knows, or learns it in time; else empty.
+  // Ends the use of exchange().
+  virtual std::string how_ended(int /*rank*/, Deadline /*until*/) { return {}; }
 };
 
 }  // namespace ronde::comm

@@ -112,6 +112,26 @@ class SocketBootstrap final : public Bootstrap {
     return read(*answer, elapsed);
   }
 
+  // The launcher tells it to whoever exchanges anything. It may have seen that the connection closed, but not yet how
+  // the process ended.
+  std::string how_ended(int rank, Deadline until) override {
+    const std::string start = fmt::format("rank {} is gone (", rank);
+    while (!until.passed()) {
+      try {
+        exchange("", until);
+      } catch (const Error& error) {
+        const std::string_view text = error.what();
+        const std::size_t found = text.find(start);
+        if (found == std::string_view::npos) return {};
+        const std::string_view how = text.substr(found + start.size());
+        const std::size_t end = std::min(how.find("), rank "), how.find("); rank "));
+        if (!how.starts_with(detail::kConnectionClosed)) return std::string(how.substr(0, end));
+      }
+      std::this_thread::sleep_for(10ms);
+    }
+    return {};
+  }
+
  private:
   std::vector<std::string> read(const detail::Message& answer, const std::string& elapsed) const {
     if (answer.type == MessageType::All) {

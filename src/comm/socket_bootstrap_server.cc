@@ -110,7 +110,7 @@ class SocketBootstrapServer::Impl {
     std::array<char, 64 << 10> bytes;
     const ssize_t got = recv(connection.socket.get(), bytes.data(), bytes.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return drop(connection, "its connection closed");
+    if (got <= 0) return drop(connection, detail::kConnectionClosed);
     connection.reader.add({bytes.data(), static_cast<std::size_t>(got)});
     try {
       while (!connection.closing) {

@@ -1,5 +1,6 @@
 """An installed Ronde can be used by a project that knows nothing of its tree."""
 
+import pathlib
 import subprocess
 
 import pytest
@@ -19,22 +20,42 @@ def test_the_program_runs_from_the_prefix(prefix):
     assert said.stdout.startswith("ronde ")
 
 
-@pytest.mark.parametrize("name", ["base"])
-def test_a_consumer_builds_and_runs(prefix, tmp_path, clean_env, name):
-    source = ROOT / "tests" / "consumer" / name
-    for command in (
-        ["cmake", "-G", "Ninja", "-S", source, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}"],
-        ["cmake", "--build", tmp_path],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, env=clean_env)
-        assert done.returncode == 0, done.stdout + done.stderr
-    said = subprocess.run([tmp_path / "consumer"], capture_output=True, text=True, env=clean_env)
+@pytest.fixture
+def consumer(prefix, tmp_path, clean_env):
+    """Builds a project from tests/consumer against the prefix, and returns its program."""
+
+    def build(name: str) -> pathlib.Path:
+        source = ROOT / "tests" / "consumer" / name
+        for command in (
+            ["cmake", "-G", "Ninja", "-S", source, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}"],
+            ["cmake", "--build", tmp_path],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True, env=clean_env)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return tmp_path / "consumer"
+
+    return build
+
+
+def test_a_consumer_builds_and_runs(consumer, clean_env):
+    program = consumer("base")
+    said = subprocess.run([program], capture_output=True, text=True, env=clean_env)
     assert said.stdout.endswith("records into 2 MiB\n")
-    wrong = subprocess.run(
-        [tmp_path / "consumer"], capture_output=True, text=True, env=clean_env | {"RONDE_TRACE_BYTES": "many"}
-    )
+    wrong = subprocess.run([program], capture_output=True, text=True, env=clean_env | {"RONDE_TRACE_BYTES": "many"})
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert "RONDE_TRACE_BYTES" in wrong.stderr
+
+
+def test_a_simulation_code_links_communication_alone(consumer, prefix, clean_env):
+    program = consumer("comm")
+    alone = subprocess.run([program], capture_output=True, text=True, env=clean_env)
+    assert (alone.stdout, alone.stderr) == ("rank 0 of 1: 1.0\n", "")
+    command = [prefix / "bin" / "ronde", "run", "--log-level", "error", "-n", "3", program]
+    job = subprocess.run(command, capture_output=True, text=True, env=clean_env, timeout=60)
+    assert (job.returncode, job.stderr) == (0, "")
+    assert sorted(job.stdout.splitlines()) == [f"[{rank}] rank {rank} of 3: 2.0" for rank in range(3)]
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    assert "torch" not in linked and "libmpi" not in linked
 
 
 def test_installed_headers_stand_alone(prefix, tmp_path):

@@ -13,6 +13,9 @@
 // have its byte order. A message is its length (4 bytes), its type (1 byte) and its content.
 namespace ronde::comm::detail {
 
+// How a rank is said to have gone while nothing but this is known.
+inline constexpr const char* kConnectionClosed = "its connection closed";
+
 inline constexpr std::size_t kMostBlobBytes = 1 << 20;
 inline constexpr std::size_t kMostHelloBytes = 64;  // of a stranger we read no more than a greeting
 

@@ -13,17 +13,10 @@ class Fuser {
   Fuser(std::span<const FusionItem> items, const FusionLimits& limits) : items_(items), limits_(limits) {}
 
   std::vector<Bucket> run() {
-    for (std::size_t begin = 0; begin < items_.size();) {
-      std::size_t end = begin + 1;
-      while (end < items_.size() && items_[begin].unit >= 0 && items_[end].unit == items_[begin].unit) ++end;
-      add(begin, end);
-      begin = end;
-    }
-    // What is still open is complete with its last request.
-    std::vector<Bucket> rest;
-    for (auto& [kind, open] : open_) rest.push_back(std::move(open.positions));
-    std::ranges::sort(rest, {}, [](const Bucket& bucket) { return bucket.back(); });
-    for (Bucket& bucket : rest) done_.push_back(std::move(bucket));
+    for (std::size_t position = 0; position < items_.size(); ++position) add(position);
+    close_all();
+    // A bucket is complete with its last item, however long it then stayed open for more.
+    std::ranges::sort(done_, {}, [](const Bucket& bucket) { return bucket.back(); });
     return std::move(done_);
   }
 
@@ -33,26 +26,19 @@ class Fuser {
     std::size_t bytes = 0;
   };
 
-  // The requests [begin, end) stay together. A unit of several kinds is one bucket of its own.
-  void add(std::size_t begin, std::size_t end) {
-    const std::uint64_t kind = items_[begin].kind;
-    std::size_t bytes = 0;
-    bool mixed = false;
-    for (std::size_t i = begin; i < end; ++i) {
-      bytes += items_[i].bytes;
-      mixed = mixed || items_[i].kind != kind;
-    }
-    if (kind == 0 || mixed) {
-      done_.emplace_back();
-      for (std::size_t i = begin; i < end; ++i) done_.back().push_back(i);
+  void add(std::size_t position) {
+    const FusionItem& item = items_[position];
+    if (item.fence) close_all();
+    if (item.kind == 0) {
+      done_.push_back({position});
       return;
     }
-    Open& open = open_[kind];
-    if (!open.positions.empty() && open.bytes + bytes > limit()) close(kind);
-    Open& target = open_[kind];
-    for (std::size_t i = begin; i < end; ++i) target.positions.push_back(i);
-    target.bytes += bytes;
-    if (target.bytes >= limit()) close(kind);
+    const auto open = open_.find(item.kind);
+    if (open != open_.end() && open->second.bytes + item.bytes > limit()) close(item.kind);
+    Open& target = open_[item.kind];
+    target.positions.push_back(position);
+    target.bytes += item.bytes;
+    if (target.bytes >= limit()) close(item.kind);
   }
 
   std::size_t limit() const { return done_.empty() ? limits_.first_bytes : limits_.bytes; }
@@ -60,6 +46,11 @@ class Fuser {
   void close(std::uint64_t kind) {
     done_.push_back(std::move(open_[kind].positions));
     open_.erase(kind);
+  }
+
+  void close_all() {
+    for (auto& [kind, open] : open_) done_.push_back(std::move(open.positions));
+    open_.clear();
   }
 
   std::span<const FusionItem> items_;

@@ -32,17 +32,12 @@ TEST(Fusion, KindsDoNotMixAndDoNotTearEachOtherApart) {
   EXPECT_EQ(fuse(alone, {.bytes = 100, .first_bytes = 100}), (Buckets{{0}, {1}, {2}}));
 }
 
-TEST(Fusion, UnitsAreNeverParted) {
-  const std::vector<FusionItem> items = {{60, 1}, {60, 1, 7}, {60, 1, 7}, {60, 1}, {5, 1, 8}, {5, 2, 8}};
-  EXPECT_EQ(fuse(items, {.bytes = 100, .first_bytes = 100}), (Buckets{{0}, {1, 2}, {4, 5}, {3}}));
-}
-
 TEST(Fusion, EveryRequestIsInExactlyOneBucketWhateverComes) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 300; ++trial) {
     std::vector<FusionItem> items(random() % 40);
     for (FusionItem& item : items)
-      item = {random() % 90, random() % 3, random() % 3 ? -1 : static_cast<int>(random() % 4)};
+      item = {random() % 90, random() % 3};
     const FusionLimits limits{.bytes = 100, .first_bytes = 30};
     std::vector<std::size_t> seen;
     for (const auto& bucket : fuse(items, limits)) {

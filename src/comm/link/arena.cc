@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "ronde/base/error.h"
 #include "ronde/base/units.h"
@@ -40,13 +41,21 @@ std::byte* Arena::allocate(std::size_t bytes) {
                       format_bytes(memory_.size()));
 }
 
+std::byte* Arena::allocate_zeroed(std::size_t bytes) {
+  std::byte* piece = allocate(bytes);
+  const auto offset = static_cast<std::size_t>(piece - memory_.data());
+  if (bytes < kPage || !memory_.discard(offset, round_up(bytes, kPage))) std::memset(piece, 0, bytes);
+  return piece;
+}
+
 void Arena::free(std::byte* piece) {
   std::lock_guard lock(mutex_);
   const auto used = used_.find(static_cast<std::size_t>(piece - memory_.data()));
   if (used == used_.end()) throw Error(Error::Kind::Bug, "memory given back to an arena that it is not from");
   auto [offset, size] = *used;
   used_.erase(used);
-  if (size >= kPage) memory_.discard(offset, size);
+  if (retired_) return;
+  if (size >= kPage) (void)memory_.discard(offset, size);  // a refusal only costs memory
   const auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + size) {
     size += after->second;
@@ -58,6 +67,11 @@ void Arena::free(std::byte* piece) {
   } else {
     free_.emplace(offset, size);
   }
+}
+
+void Arena::retire() {
+  std::lock_guard lock(mutex_);
+  retired_ = true;
 }
 
 std::optional<std::size_t> Arena::offset_of(const void* data, std::size_t bytes) const {

@@ -18,14 +18,20 @@ class Arena {
 
   // FAILS WITH: System when no free piece is large enough.
   std::byte* allocate(std::size_t bytes);
+  // The same, filled with zeros: memory that was used before, by others, may have anything in it.
+  std::byte* allocate_zeroed(std::size_t bytes);
   // Gives large pieces back to the operating system. REQUIRES: from allocate() of this arena, not freed yet.
   void free(std::byte* piece);
+
+  // From now on nothing that is given back is used again: peers may still write there, after a collective has failed.
+  void retire();
 
   // Where in the arena a range lies; nothing when it does not lie there entirely.
   std::optional<std::size_t> offset_of(const void* data, std::size_t bytes) const;
 
  private:
   const Mapping& memory_;
+  bool retired_ = false;  // guarded by mutex_
   mutable std::mutex mutex_;
   std::map<std::size_t, std::size_t> free_;  // offset -> bytes; neighbours are merged. Guarded by mutex_
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes. Guarded by mutex_

@@ -1,5 +1,6 @@
 #include "ronde/comm/link/arena.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -83,6 +84,20 @@ TEST(Arena, RandomUseNeverOverlapsAndEndsWhole) {
   }
   for (const auto& [piece, bytes] : mine) arena.free(piece);
   EXPECT_NO_THROW(arena.allocate(kBytes));
+}
+
+TEST(Arena, ZeroedMemoryIsZeroWhateverItWasUsedForBefore) {
+  const Mapping memory = Mapping::of_file(Mapping::make_file(1 << 20).get(), 1 << 20);
+  Arena arena(memory, 64);
+  for (const std::size_t bytes : {100u, 5000u}) {
+    std::vector<std::byte*> small;
+    for (int i = 0; i < 100; ++i) small.push_back(arena.allocate(100));
+    for (std::byte* piece : small) std::fill_n(piece, 100, std::byte{0xff});
+    for (std::byte* piece : small) arena.free(piece);
+    std::byte* clean = arena.allocate_zeroed(bytes);
+    EXPECT_TRUE(std::all_of(clean, clean + bytes, [](std::byte value) { return value == std::byte{0}; }));
+    arena.free(clean);
+  }
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ class Mapping {
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
-  // Gives the pages inside the range back; they read as zero from then on, on every rank.
-  void discard(std::size_t offset, std::size_t bytes) const;
+  // Gives the pages inside the range back; they read as zero from then on, on every rank. False when refused.
+  bool discard(std::size_t offset, std::size_t bytes) const;
 
  private:
   Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}

@@ -14,6 +14,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unix_socket.h"
+#include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::comm::detail {
@@ -168,27 +169,31 @@ class Meeting {
 }  // namespace
 
 std::string write_introduction(const Introduction& mine) {
-  return nlohmann::json{{"host", mine.host}, {"node", mine.node}, {"address", mine.address}, {"pid", mine.pid}}.dump(
-      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json{
+      {"host", mine.host}, {"node", mine.node}, {"address", mine.address}, {"pid", mine.pid}, {"cpus", mine.cpus}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Introduction read_introduction(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("pid"))
+  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus"))
     throw Error(Error::Kind::System, "a rank introduced itself with something else than an introduction");
-  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid")};
+  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid"), json.at("cpus")};
 }
 
 Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadline until) {
   const std::string host = topology::host_name(), address = random_address();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
-  const Introduction mine{host, node_identity(host), address, getpid()};
+  const Introduction mine{host, node_identity(host), address, getpid(), topology::affinity_of_this_thread().format()};
   Neighbours neighbours;
+  topology::CpuSet cpus;
   for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
     neighbours.job.push_back(read_introduction(blob));
-    if (neighbours.job.back().node == mine.node)
-      neighbours.ranks.push_back(static_cast<int>(neighbours.job.size()) - 1);
+    if (neighbours.job.back().node != mine.node) continue;
+    neighbours.ranks.push_back(static_cast<int>(neighbours.job.size()) - 1);
+    cpus |= topology::CpuSet::parse(neighbours.job.back().cpus);
   }
+  neighbours.cpus = cpus.size();
   const auto own = std::ranges::find(neighbours.ranks, bootstrap.rank());
   const int me = static_cast<int>(own - neighbours.ranks.begin());
 
@@ -198,7 +203,7 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadli
   Node::Arenas arenas;
   for (const FileDescriptor& file : files)
     arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), arena_bytes)));
-  neighbours.node = std::make_unique<Node>(me, std::move(arenas));
+  neighbours.node = std::make_shared<Node>(me, std::move(arenas));
   return neighbours;
 }
 

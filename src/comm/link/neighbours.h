@@ -17,6 +17,7 @@ struct Introduction {
   std::string node;     // what tells machines apart: boot id and host name
   std::string address;  // of a socket where ranks of the same node find it
   int pid = 0;
+  std::string cpus = {};  // that it may use
 };
 std::string write_introduction(const Introduction& mine);
 // FAILS WITH: System for text that is none.
@@ -27,7 +28,8 @@ Introduction read_introduction(const std::string& text);
 struct Neighbours {
   std::vector<Introduction> job;        // by rank of the job
   std::vector<int> ranks;               // of the job, on this node, ascending
-  std::unique_ptr<Node> node;           // its ranks are positions in `ranks`
+  int cpus = 1;                         // that these have together: fewer than ranks, and they must not spin
+  std::shared_ptr<Node> node;           // its ranks are positions in `ranks`
   std::vector<FileDescriptor> sockets;  // by position; the own one is empty
 };
 

@@ -17,11 +17,12 @@ using namespace std::chrono_literals;
 constexpr std::size_t kArena = 1 << 20;
 
 TEST(Introduction, SurvivesTheTrip) {
-  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77}));
+  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77, "0-3"}));
   EXPECT_EQ(there.host, "b2");
   EXPECT_EQ(there.node, "id b2");
   EXPECT_EQ(there.address, "@x");
   EXPECT_EQ(there.pid, 77);
+  EXPECT_EQ(there.cpus, "0-3");
   EXPECT_THROW(read_introduction("garbage"), Error);
 }
 

@@ -26,8 +26,13 @@ void Node::ring(std::span<const int> peers) const {
   }
 }
 
-void Node::sleep_on(std::uint32_t rung, Deadline until) const {
+void Node::sleep_since(std::uint32_t rung, Deadline until) const {
   futex_wait(header(rank_).bell, rung, until);
+}
+
+void Node::wake_self() const {
+  header(rank_).bell.fetch_add(1, std::memory_order_release);
+  futex_wake_all(header(rank_).bell);
 }
 
 }  // namespace ronde::comm::detail

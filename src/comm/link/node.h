@@ -34,15 +34,25 @@ class Node {
 
   // Wakes those of the ranks that sleep. Any thread may call it, also for the own rank.
   void ring(std::span<const int> peers) const;
-  // Called by the one thread that carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
+  // Called by whoever carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
   template <class Look>
   void sleep(Look anything_to_do, Deadline until = {}) {
+    const std::uint32_t rung = about_to_sleep();
+    if (!anything_to_do()) sleep_since(rung, until);
+    awake();
+  }
+  // The same in steps, for work that may pass to another thread: from about_to_sleep() on, rings are made and counted;
+  // look once more; then sleep_since() what it gave. awake(): rings are not needed, somebody is looking.
+  std::uint32_t about_to_sleep() {
     const std::uint32_t rung = header(rank_).bell.load(std::memory_order_acquire);
     header(rank_).asleep.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!anything_to_do()) sleep_on(rung, until);
-    header(rank_).asleep.store(0, std::memory_order_relaxed);
+    return rung;
   }
+  void sleep_since(std::uint32_t rung, Deadline until) const;
+  void awake() { header(rank_).asleep.store(0, std::memory_order_relaxed); }
+  // Wakes the thread of this rank that sleeps, whatever it thinks of that.
+  void wake_self() const;
 
  private:
   // Lies at the start of every arena. Doorbells stand on lines of their own, for the others look at them all the time.
@@ -53,7 +63,6 @@ class Node {
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "a lock would lie in one process only");
 
   Header& header(int peer) const { return *reinterpret_cast<Header*>(base(peer)); }
-  void sleep_on(std::uint32_t rung, Deadline until) const;
 
   int rank_;
   Arenas arenas_;

@@ -17,7 +17,12 @@ class Segments {
 
   void add(std::span<std::byte> piece) {
     if (piece.empty()) return;
-    pieces_.push_back({size_, piece});
+    // Tensors that lie behind one another, such as views into one buffer, are one piece.
+    if (!pieces_.empty() && pieces_.back().memory.data() + pieces_.back().memory.size() == piece.data()) {
+      pieces_.back().memory = {pieces_.back().memory.data(), pieces_.back().memory.size() + piece.size()};
+    } else {
+      pieces_.push_back({size_, piece});
+    }
     size_ += piece.size();
   }
 

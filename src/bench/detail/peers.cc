@@ -1,0 +1,77 @@
+#include "ronde/bench/detail/peers.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/topology/binding.h"
+#include "ronde/topology/machine.h"
+
+namespace ronde::bench::detail {
+namespace {
+
+constexpr auto kStartTime = std::chrono::seconds(60);  // importing torch from a slow disk
+
+std::string find_python() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> folders{fs::current_path()};
+  for (fs::path at = own_program(); at.has_relative_path();) folders.push_back(at = at.parent_path());
+  for (const char* environment : {".peers", ".venv"})
+    for (const fs::path& folder : folders)
+      if (fs::exists(folder / environment / "bin/python")) return folder / environment / "bin/python";
+  return "python3";
+}
+
+Entrant mpi_entrant(std::span<const int> cpus) {
+  const auto program = std::filesystem::path(own_program()).replace_filename("ronde-peer-mpi");
+  const bool built = std::filesystem::exists(program);
+  // Ranks bind themselves, to the same cpus as ours.
+  return {.name = "mpi",
+          .command = {"mpirun", "-n", std::to_string(cpus.size()), "--oversubscribe", "--allow-run-as-root",
+                      "--bind-to", "none", program, cpu_list(cpus)},
+          .missing = built ? "" : "this build has no MPI: ronde-peer-mpi does not lie beside ronde"};
+}
+
+}  // namespace
+
+std::vector<int> cpus_for(int ranks) {
+  const auto plan = topology::plan_binding(
+      topology::discover(), {.ranks = ranks, .policy = topology::Policy::Core, .threads = 1, .engine_core = false});
+  std::vector<int> cpus;
+  for (const auto& rank : plan.ranks) cpus.push_back(rank.compute.front());
+  return cpus;
+}
+
+std::string cpu_list(std::span<const int> cpus) {
+  std::vector<std::string> words;
+  for (const int cpu : cpus) words.push_back(std::to_string(cpu));
+  return join(words, ",");
+}
+
+std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string& python) {
+  const std::string interpreter = python.empty() ? find_python() : python;
+  return {mpi_entrant(cpus),
+          {.name = "gloo",
+           .command = {interpreter, "-c", kTorchPeers, "gloo", cpu_list(cpus)},
+           .ranks = static_cast<int>(cpus.size())},
+          {.name = "horovod", .command = {interpreter, "-c", kTorchPeers, "horovod", cpu_list(cpus)}}};
+}
+
+std::vector<std::unique_ptr<Contestant>> start_peers(std::span<const int> cpus, const std::string& python,
+                                                     const Log& log) {
+  std::vector<std::unique_ptr<Contestant>> peers;
+  for (const Entrant& entrant : peer_entrants(cpus, python)) {
+    try {
+      if (!entrant.missing.empty()) throw Error(Error::Kind::System, entrant.missing);
+      auto peer = std::make_unique<Contestant>(entrant);
+      peer->wait_until_ready(Deadline::after(kStartTime));
+      peers.push_back(std::move(peer));
+    } catch (const Error& error) {
+      log.warn("{} is not compared: {}", entrant.name, error.what());
+    }
+  }
+  return peers;
+}
+
+}  // namespace ronde::bench::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ronde/base/environment.h"
+#include "ronde/base/settings.h"
+
+namespace ronde::bench {
+
+// One rank of a benchmark, as `ronde run` starts it.
+struct RankOptions {
+  Environment environment;
+  Settings settings;
+  std::vector<int> cpus;    // by rank
+  std::string model;        // for the commands about a step; empty: none
+  double compute_us = 0.0;  // a step's computation
+};
+
+// Does what the lines on the first rank's standard input ask for, until they end.
+// FAILS WITH: whatever the engine fails with; Bug when a result is wrong.
+void serve_rank(const RankOptions& options);
+
+}  // namespace ronde::bench

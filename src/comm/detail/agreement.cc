@@ -1,0 +1,304 @@
+#include "ronde/comm/detail/agreement.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ronde/base/format.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr std::size_t kMostEntries = 340;    // in one proposal; bounds the size of all messages
+constexpr std::size_t kMostNames = 1 << 16;  // that are remembered; a program may invent new ones for ever
+
+// The opening without a plan. Word 0: the leader. Word 1: the complement of the latest to join (round and rank, plus
+// one). Word 2: 0 when anyone reports a stall. Word 3: the complement of how many requests without a name there were.
+enum OpeningWord { kLeader, kLatestJoin, kNoStall, kMostUnnamed, kOpeningWords };
+constexpr std::uint64_t kRankBits = 20;
+constexpr std::uint64_t kRankMask = (std::uint64_t{1} << kRankBits) - 1;
+
+}  // namespace
+
+Agreement::Agreement(const AgreementOptions& options, NameTable& names)
+    : options_(options), names_(names), planner_({.limits = options.limits, .by_name = options.deterministic}) {}
+
+void Agreement::submit(Unit& unit) {
+  unit.arrival = arrivals_++;
+  if (unit.description.operation == Operation::Join) {
+    join_ = &unit;
+    joined_round_ = round_ + 1;
+    news_ = true;
+    if (run_) run_->wait_for_stranger();
+    return;
+  }
+  if (unit.key) unit.key->unit = &unit;
+  if (!unit.key) next_sequence_ = unit.sequence + 1;
+  // What came without a name before it and found no place in the plan goes first.
+  if (run_ && (unit.key || unnamed_.empty()) && run_->submit(unit)) return;
+  pending_.push_back(&unit);
+  if (!unit.key) unnamed_.push_back(&unit);
+  news_ = true;
+}
+
+void Agreement::wait_for(Unit& unit) {
+  if (unit.agreed || unit.waited_for) return;
+  unit.waited_for = true;
+  if (!run_ || unit.description.operation == Operation::Join) return;
+  if (std::ranges::binary_search(pending_, unit.arrival, {}, &Unit::arrival)) {
+    run_->wait_for_stranger();
+  } else {
+    run_->wait_for(unit);
+  }
+}
+
+void Agreement::report_stall() {
+  stall_ = true;
+  news_ = true;
+  if (run_) run_->wait_for_stranger();
+}
+
+bool Agreement::wants_round() const {
+  return run_ ? run_->vote().has_value() : news_;
+}
+
+std::size_t Agreement::indifferent() const {
+  return run_ && !run_->vote() ? run_->missing() - 1 : 0;
+}
+
+Words Agreement::open(bool refused) {
+  ++round_;
+  if (run_) return {!refused && run_->vote().value_or(false) ? run_->plan().epoch : 0};
+  news_ = false;
+  cursor_ = 0;
+  joined_ = join_ != nullptr;
+  Words words(kOpeningWords, kAll);
+  const auto rank = static_cast<std::uint64_t>(options_.rank);
+  words[kMostUnnamed] = ~next_sequence_;
+  if (joined_) words[kLatestJoin] = ~((joined_round_ << kRankBits | rank) + 1);
+  // Who has joined leads only when all have, to bring to an end what it asked for before; then it has no part left.
+  if (!joined_) words[kLeader] = rank;
+  if (joined_ && !pending_.empty()) words[kLeader] = rank | std::uint64_t{1} << kRankBits;
+  if (stall_) words[kNoStall] = 0;
+  return words;
+}
+
+Agreement::Opened Agreement::opened(std::span<const std::uint64_t> combined) {
+  if (run_) {
+    if (combined[0] != 0) return Opened::Runs;
+    give_up_plan();
+    return Opened::PlanOver;
+  }
+  somebody_joined_ = combined[kLatestJoin] != kAll;
+  if (somebody_joined_) planner_.forget();
+  stall_reported_ = combined[kNoStall] == 0;
+  if (stall_reported_) stall_ = false;
+  if (combined[kLeader] == kAll) {
+    last_joined_ = static_cast<int>((~combined[kLatestJoin] - 1) & kRankMask);
+    next_sequence_ = ~combined[kMostUnnamed];  // members that have missed some catch up
+    return Opened::AllJoined;
+  }
+  leader_ = static_cast<int>(combined[kLeader] & kRankMask);
+  return Opened::Negotiates;
+}
+
+Unit* Agreement::take_join() {
+  somebody_joined_ = false;
+  return std::exchange(join_, nullptr);
+}
+
+Bucket Agreement::take_bucket() {
+  Bucket bucket;
+  for (Unit* unit : run_->take()) {
+    unit->agreed = true;
+    if (unit->key) unit->key->unit = nullptr;
+    bucket.push_back({unit, {}});
+  }
+  if (run_->has_unnamed()) place_unnamed();
+  return bucket;
+}
+
+// Places in the plan have become free.
+void Agreement::place_unnamed() {
+  while (!unnamed_.empty() && run_->submit(*unnamed_.front())) {
+    std::erase(pending_, unnamed_.front());
+    unnamed_.pop_front();
+  }
+}
+
+void Agreement::give_up_plan() {
+  for (Unit* unit : run_->here()) {
+    pending_.push_back(unit);
+    if (!unit->key) unnamed_.push_back(unit);
+  }
+  std::ranges::sort(pending_, {}, &Unit::arrival);
+  std::ranges::sort(unnamed_, {}, &Unit::arrival);
+  run_.reset();
+  planner_.forget();
+  news_ = true;
+}
+
+void Agreement::follow(Plan plan) {
+  ++plans_;
+  run_.emplace(std::move(plan));
+  std::vector<Unit*> waiting;
+  waiting.swap(pending_);
+  unnamed_.clear();
+  for (Unit* unit : waiting) {
+    if ((unit->key || unnamed_.empty()) && run_->submit(*unit)) continue;
+    pending_.push_back(unit);
+    if (!unit->key) unnamed_.push_back(unit);
+    if (unit->waited_for) run_->wait_for_stranger();
+  }
+  if (join_ || stall_) run_->wait_for_stranger();
+}
+
+std::string Agreement::propose() {
+  Proposal proposal;
+  const std::size_t end = std::min(pending_.size(), cursor_ + kMostEntries);
+  for (std::size_t i = cursor_; i < end; ++i) {
+    const Unit& unit = *pending_[i];
+    Proposal::Entry entry;
+    if (!unit.key) {
+      entry.sequence = unit.sequence;
+    } else if (unit.key->id == kNoId) {
+      entry.name = unit.key->name;
+    } else {
+      entry.id = unit.key->id;
+    }
+    if (somebody_joined_) entry.content = content_of(unit);
+    proposal.entries.push_back(std::move(entry));
+  }
+  proposal.more = end < pending_.size();
+  return write_proposal(proposal);
+}
+
+Unit* Agreement::find(const Proposal::Entry& entry, NameSlot*& slot) {
+  slot = nullptr;
+  if (!entry.name.empty()) slot = &names_.learn(entry.name);
+  if (entry.id != kNoId) slot = &names_.at(entry.id);
+  if (slot) return slot->unit;
+  if (unnamed_.empty() || entry.sequence < unnamed_.front()->sequence) return nullptr;
+  const std::uint64_t index = entry.sequence - unnamed_.front()->sequence;
+  return index < unnamed_.size() ? unnamed_[index] : nullptr;
+}
+
+Words Agreement::answer(std::string_view proposal) {
+  proposal_ = read_proposal(proposal);
+  units_.clear();
+  slots_.clear();
+  Words words;
+  for (const auto& entry : proposal_.entries) {
+    NameSlot* slot = nullptr;
+    Unit* unit = find(entry, slot);
+    Answer answer = kNotReady;
+    if (unit) {
+      answer = ready(unit->signature, unit->fence);
+    } else if (joined_) {
+      answer = std::ranges::all_of(entry.content, joinable) ? kJoined : kJoinedRefuses;
+    }
+    words.insert(words.end(), {answer.low, answer.high_complement, answer.no_fence});
+    units_.push_back(unit);
+    slots_.push_back(slot);
+  }
+  return words;
+}
+
+Agreement::Outcome Agreement::judged(std::span<const std::uint64_t> combined) {
+  Outcome outcome{.run = {}, .differs = {}, .more = proposal_.more};
+  std::vector<BucketItem> running;
+  std::vector<bool> fences;  // by position in running
+  std::size_t waiting = 0;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const auto said = combined.subspan(i * kAnswerWords, kAnswerWords);
+    const Verdict verdict = judge({said[0], said[1], said[2]});
+    if (verdict == Verdict::Wait) ++waiting;
+    if (verdict == Verdict::Wait) continue;
+    if (verdict == Verdict::Differs) outcome.differs.push_back(i);
+    if (verdict == Verdict::Run) {
+      running.push_back({units_[i], {}});
+      if (!units_[i]) running.back().descriptions = std::move(proposal_.entries[i].content);
+      fences.push_back(said[2] == 0);
+    }
+    if (!units_[i]) continue;
+    units_[i]->agreed = true;
+    if (slots_[i]) slots_[i]->unit = nullptr;
+  }
+  cursor_ += waiting;
+  // Who has joined may have nothing left now, which the others must learn.
+  if (somebody_joined_ && waiting < units_.size()) news_ = true;
+  std::erase_if(pending_, [](const Unit* unit) { return unit->agreed; });
+  std::erase_if(unnamed_, [](const Unit* unit) { return unit->agreed; });
+  outcome.run = fuse_units(running);
+  if (!somebody_joined_) observe(running, fences);  // members that have joined know too little for a plan
+  return outcome;
+}
+
+std::vector<Bucket> Agreement::fuse_units(const std::vector<BucketItem>& running) {
+  std::vector<FusionItem> items;
+  for (const BucketItem& item : running) items.push_back(item.unit ? item.unit->fusion : fusion_of(item.descriptions));
+  std::vector<Bucket> buckets;
+  for (const auto& positions : fuse(items, options_.limits)) {
+    buckets.emplace_back();
+    for (const std::size_t position : positions) buckets.back().push_back(running[position]);
+  }
+  return buckets;
+}
+
+// Looks for a plan.
+void Agreement::observe(const std::vector<BucketItem>& running, const std::vector<bool>& fences) {
+  std::vector<PlanItem> items;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const Unit& unit = *running[i].unit;
+    items.push_back({.id = unit.key ? unit.key->id : kNoId,
+                     .signature = unit.signature,
+                     .fusion = unit.fusion,
+                     .name = unit.key ? unit.key->name : std::string_view()});
+    items.back().fusion.fence = fences[i];
+  }
+  auto plan = planner_.observe(items);
+  if (plan && !proposal_.more) {
+    follow(std::move(*plan));
+  } else if (!proposal_.more && names_.agreed() > kMostNames) {
+    planner_.forget();
+    names_.forget();
+  }
+}
+
+std::string Agreement::proposed_title(std::size_t position) const {
+  if (const Unit* unit = units_.at(position)) return title(*unit);
+  if (const NameSlot* slot = slots_.at(position)) return fmt::format("'{}'", slot->name);
+  return fmt::format("request {} without a name", proposal_.entries.at(position).sequence);
+}
+
+void Agreement::forget_all() {
+  run_.reset();
+  pending_.clear();
+  unnamed_.clear();
+  news_ = false;
+}
+
+std::vector<Unit*> Agreement::pending() const {
+  std::vector<Unit*> all = pending_;
+  if (!run_) return all;
+  std::ranges::copy(run_->here(), std::back_inserter(all));
+  std::ranges::sort(all, {}, &Unit::arrival);
+  return all;
+}
+
+Unit* Agreement::at_hand() const {
+  if (run_) return run_->at_hand();
+  return pending_.empty() ? nullptr : pending_.front();
+}
+
+bool Agreement::has(std::string_view wanted) const {
+  return std::ranges::any_of(pending(), [&](const Unit* unit) { return title(*unit) == wanted; });
+}
+
+std::vector<std::string> Agreement::lacking() const {
+  std::vector<std::string> names;
+  for (const RequestId id : run_->lacking())
+    names.push_back(id == kNoId ? "a request without a name" : fmt::format("'{}'", names_.at(id).name));
+  return names;
+}
+
+}  // namespace ronde::comm::detail

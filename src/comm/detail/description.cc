@@ -1,0 +1,179 @@
+#include "ronde/comm/detail/description.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "ronde/base/error.h"
+#include "ronde/base/format.h"
+#include "ronde/base/text.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+bool reduces(Operation operation) {
+  return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::ReduceScatter;
+}
+
+bool has_root(Operation operation) {
+  return operation == Operation::Reduce || operation == Operation::Gather || operation == Operation::Scatter ||
+         operation == Operation::Broadcast;
+}
+
+bool rows_differ(Operation operation) {
+  return operation == Operation::Allgather || operation == Operation::Gather || operation == Operation::Scatter ||
+         operation == Operation::Alltoall;
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 32);
+}
+
+template <class T>
+void put(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+std::string_view take(std::string_view& bytes, std::size_t count) {
+  if (count > bytes.size()) throw Error(Error::Kind::Bug, "a description ends in the middle");
+  const std::string_view piece = bytes.substr(0, count);
+  bytes.remove_prefix(count);
+  return piece;
+}
+
+template <class T>
+T take(std::string_view& bytes) {
+  T value{};
+  std::memcpy(&value, take(bytes, sizeof(value)).data(), sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+Description describe(const Request& request, int rank) {
+  Description description;
+  description.operation = request.operation;
+  const bool sends = request.operation == Operation::Send || request.operation == Operation::Receive;
+  if (sends) description.operation = Operation::Send;
+  if (request.operation == Operation::Barrier || request.operation == Operation::Join) return description;
+  const bool scattered = request.operation == Operation::Scatter && rank != request.root;
+  const Buffer& buffer = scattered || request.operation == Operation::Receive ? request.output : request.input;
+  description.dtype = buffer.dtype;
+  description.shape = buffer.shape;
+  description.compression = request.compression;
+  if (rows_differ(request.operation)) {
+    description.any_rows = true;
+    description.shape = buffer.shape.with_rows(0);
+  }
+  if (has_root(request.operation)) description.root = request.root;
+  if (reduces(request.operation)) {
+    description.op = request.op;
+    description.prescale = request.prescale;
+    description.postscale = request.postscale;
+  }
+  return description;
+}
+
+std::uint64_t signature(const Description& description) {
+  std::uint64_t hash = mix(0x8f3a, static_cast<std::uint64_t>(description.operation));
+  hash =
+      mix(hash, static_cast<std::uint64_t>(description.dtype) << 16 | static_cast<std::uint64_t>(description.op) << 8 |
+                    static_cast<std::uint64_t>(description.compression));
+  hash = mix(hash, static_cast<std::uint32_t>(description.root));
+  hash = mix(hash, std::bit_cast<std::uint64_t>(description.prescale));
+  hash = mix(hash, std::bit_cast<std::uint64_t>(description.postscale));
+  hash = mix(hash, description.shape.dimensions() << 1 | static_cast<std::uint64_t>(description.any_rows));
+  for (const std::int64_t extent : description.shape.extents()) hash = mix(hash, static_cast<std::uint64_t>(extent));
+  for (const char letter : description.text) hash = mix(hash, static_cast<unsigned char>(letter));
+  return combined_signature(hash, 0);
+}
+
+std::uint64_t combined_signature(std::uint64_t first, std::uint64_t second) {
+  return mix(first, second) % (~std::uint64_t{0} - 2) + 2;
+}
+
+bool joinable(const Description& description) {
+  if (description.operation == Operation::Barrier) return true;
+  return description.operation == Operation::Allreduce &&
+         (description.op == ReduceOp::Sum || description.op == ReduceOp::Average);
+}
+
+std::string to_text(const Description& description) {
+  if (!description.text.empty()) return fmt::format("{} {}", name(description.operation), description.text);
+  std::string text(name(description.operation));
+  if (description.operation == Operation::Barrier || description.operation == Operation::Join) return text;
+  if (reduces(description.operation)) text += fmt::format(" ({})", name(description.op));
+  std::string shape = to_text(description.shape);
+  if (description.any_rows) shape = "[*" + shape.substr(2);  // the rows are 0 here, and may differ
+  text += fmt::format(" of {} {}", name(description.dtype), shape);
+  if (description.root >= 0) text += fmt::format(" with root {}", description.root);
+  if (description.prescale != 1.0 || description.postscale != 1.0)
+    text += fmt::format(" scaled by {} before and {} after", description.prescale, description.postscale);
+  if (description.compression != Compression::None) text += fmt::format(" sent as {}", name(description.compression));
+  return text;
+}
+
+void write_description(std::string& bytes, const Description& description) {
+  put(bytes, description.operation);
+  put(bytes, description.dtype);
+  put(bytes, description.op);
+  put(bytes, description.compression);
+  put(bytes, description.any_rows);
+  put(bytes, description.root);
+  put(bytes, description.prescale);
+  put(bytes, description.postscale);
+  put(bytes, static_cast<std::uint32_t>(description.shape.dimensions()));
+  for (const std::int64_t extent : description.shape.extents()) put(bytes, extent);
+  put(bytes, static_cast<std::uint32_t>(description.text.size()));
+  bytes += description.text;
+}
+
+Description read_description(std::string_view& bytes) {
+  Description description;
+  description.operation = take<Operation>(bytes);
+  description.dtype = take<DType>(bytes);
+  description.op = take<ReduceOp>(bytes);
+  description.compression = take<Compression>(bytes);
+  description.any_rows = take<bool>(bytes);
+  description.root = take<std::int32_t>(bytes);
+  description.prescale = take<double>(bytes);
+  description.postscale = take<double>(bytes);
+  std::vector<std::int64_t> extents(take<std::uint32_t>(bytes) % (Shape::kMost + 1));
+  for (std::int64_t& extent : extents) extent = take<std::int64_t>(bytes);
+  description.shape = Shape(extents);
+  description.text = take(bytes, take<std::uint32_t>(bytes));
+  return description;
+}
+
+std::string list_ranks(std::span<const int> ranks) {
+  std::vector<std::string> numbers;
+  for (const int rank : ranks) numbers.push_back(std::to_string(rank));
+  if (numbers.size() == 1) return "rank " + numbers.front();
+  const std::string last = numbers.empty() ? "" : numbers.back();
+  if (!numbers.empty()) numbers.pop_back();
+  return fmt::format("ranks {} and {}", join(numbers, ", "), last);
+}
+
+std::string describe_mismatch(std::string_view what, std::span<const std::optional<Description>> asked,
+                              std::span<const int> ranks) {
+  std::vector<std::string> texts;        // in order of their first member
+  std::vector<std::vector<int>> askers;  // by text
+  for (std::size_t member = 0; member < asked.size(); ++member) {
+    const std::string text =
+        asked[member] ? to_text(*asked[member]) : "has joined, which goes with sums, averages and barriers only";
+    const auto known = std::ranges::find(texts, text);
+    const auto index = static_cast<std::size_t>(known - texts.begin());
+    if (known == texts.end()) {
+      texts.push_back(text);
+      askers.emplace_back();
+    }
+    askers[index].push_back(ranks[member]);
+  }
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    parts.push_back(fmt::format("{}: {}", list_ranks(askers[i]), texts[i]));
+  return fmt::format("{}: ranks asked for different things: {}", what, join(parts, "; "));
+}
+
+}  // namespace ronde::comm::detail

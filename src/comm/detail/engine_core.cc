@@ -1,0 +1,360 @@
+#include "ronde/comm/detail/engine_core.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ronde/base/clock.h"
+#include "ronde/base/thread.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+using std::chrono::nanoseconds;
+
+std::vector<int> all_ranks(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+// How often a pending request is looked at.
+nanoseconds stall_interval(const EngineOptions& options) {
+  nanoseconds shortest = options.stall_warn;
+  if (options.stall_abort.count() > 0) shortest = std::min(shortest, options.stall_abort);
+  return std::max<nanoseconds>(shortest / 4, std::chrono::milliseconds(5));
+}
+
+}  // namespace
+
+EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options)
+    : options_(std::move(options)),
+      rank_(rank),
+      bootstrap_(std::move(bootstrap)),
+      neighbours_(std::move(neighbours)),
+      patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus)),
+      context_{.options = options_,
+               .node = *neighbours_.node,
+               .statistics = statistics_,
+               .wanted = wanted_,
+               .who = [this](int peer) { return who(peer); },
+               .doing = [this](int peer) { return doing(peer); },
+               .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
+  if (neighbours_.ranks.size() != neighbours_.job.size())
+    throw Error::bad_input(
+        "the ranks of this job are on more than one machine, and this build has no link between them");
+  // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
+  const std::size_t size = neighbours_.job.size();
+  status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
+  const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
+  const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
+  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset));
+  world_->measure_clocks();
+  add_group(world_);
+  watchdog_ = std::make_unique<Watchdog>(neighbours_.sockets,
+                                         [this](int peer, const std::string& farewell) { heard_of(peer, farewell); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+EngineCore::~EngineCore() {
+  shutdown("");
+}
+
+StatusArea& EngineCore::status(int peer) const {
+  return *reinterpret_cast<StatusArea*>(node().base(peer) + status_offset_);
+}
+
+std::string EngineCore::who(int rank) const {
+  const Introduction& peer = neighbours_.job[static_cast<std::size_t>(rank)];
+  return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
+}
+
+std::string EngineCore::doing(int rank) const {
+  const auto peer = std::ranges::find(neighbours_.ranks, rank) - neighbours_.ranks.begin();
+  return status(static_cast<int>(peer)).text(monotonic_now());
+}
+
+bool EngineCore::drain() {
+  if (!fresh_.load(std::memory_order_acquire)) return false;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    taken_.swap(inbox_);
+    fresh_.store(!departed_.empty(), std::memory_order_relaxed);
+  }
+  const Ticket* last = nullptr;
+  for (const Item& item : taken_) {
+    Ticket& ticket = *item.ticket;
+    if (ticket.ready()) continue;
+    GroupCore& group = *ticket.group;
+    if (!item.waits) last = &ticket;
+    if (item.waits) {
+      group.wait_for(ticket);
+    } else if (const auto refusal = group.refusal()) {
+      for (Ticket* part = &ticket; part;) {
+        Ticket* next = part->next_ticket();
+        group.live.fetch_sub(1, std::memory_order_relaxed);
+        part->fail(*refusal);
+        part = next;
+      }
+      last = nullptr;
+    } else {
+      if (!group.known) add_group(ticket.group);
+      group.submit(ticket);
+    }
+  }
+  if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
+  const bool any = !taken_.empty();
+  taken_.clear();
+  return any;
+}
+
+void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
+  group->known = true;
+  groups_.push_back(group);
+  for (const Departure& departure : departures_) group->see_off(departure);
+}
+
+// Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is a lack of memory.
+bool EngineCore::progress(GroupCore::Effort effort) {
+  try {
+    bool further = drain();
+    note_departures();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
+      const std::shared_ptr<GroupCore> group = groups_[i];
+      further = group->advance(effort) || further;
+    }
+    return further;
+  } catch (const std::exception& failure) {
+    fail_all(Error(Error::Kind::System, fmt::format("the engine of rank {} stopped: {}", rank_, failure.what())));
+    return false;
+  }
+}
+
+void EngineCore::fail_all(const Error& why) {
+  for (const auto& group : groups_) group->fail(why);
+}
+
+bool EngineCore::anything_to_do() const {
+  if (fresh_.load(std::memory_order_acquire)) return true;
+  return std::ranges::any_of(groups_, [](const auto& group) { return group->can_advance(); });
+}
+
+bool EngineCore::anything_pending() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return !group->idle(); });
+}
+
+// From here on rings are needed; what submitters need not ring for is told.
+std::uint32_t EngineCore::get_ready_to_sleep() {
+  {
+    std::lock_guard lock(inbox_mutex_);
+    for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
+  }
+  return node().about_to_sleep();
+}
+
+void EngineCore::give_up_token() {
+  get_ready_to_sleep();
+  const bool more = anything_to_do();
+  token_.unlock();
+  if (more) node().wake_self();
+}
+
+void EngineCore::run(const std::stop_token& stop) {
+  name_this_thread("ronde engine");
+  if (options_.on_phase) options_.on_phase(Phase::Idle);
+  // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
+  const auto worth_looking = [&] {
+    const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
+    return moving && patience_.wait([&] { return anything_to_do() || stop.stop_requested(); });
+  };
+  while (!stop.stop_requested()) {
+    thread_wants_.store(true, std::memory_order_relaxed);
+    token_.lock();
+    thread_wants_.store(false, std::memory_order_relaxed);
+    node().awake();
+    ++statistics_.wake_ups;
+    do {
+      while (progress(GroupCore::Effort::All)) {
+      }
+    } while (!stop.stop_requested() && worth_looking());
+    check_stalls();
+    const std::uint32_t rung = get_ready_to_sleep();
+    const bool more = anything_to_do();
+    const Deadline until = next_look();
+    token_.unlock();
+    if (!more && !stop.stop_requested()) node().sleep_since(rung, until);
+  }
+}
+
+// When to look for stalls: never, while nothing is pending; the next submission then rings.
+Deadline EngineCore::next_look() {
+  std::lock_guard lock(inbox_mutex_);
+  sleeps_for_good_ = inbox_.empty() && !anything_pending();
+  if (sleeps_for_good_) return {};
+  // A delayed link has nobody who rings when the delay is over.
+  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  return Deadline::after(stall_interval(options_));
+}
+
+void EngineCore::check_stalls() {
+  const auto now = monotonic_now();
+  for (const auto& group : groups_) group->check_stall(now);
+}
+
+void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
+  ticket->engine_waits->fetch_add(1, std::memory_order_relaxed);
+  if (!ticket->ready()) ticket->engine->wait_for(ticket);
+}
+
+void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
+  post_wait(ticket);
+  if (try_token()) {
+    drive(*ticket);
+  } else {
+    const int self = node().rank();
+    node().ring({&self, 1});
+  }
+  // Whoever does the work now may need this core.
+  constexpr Patience kGiveWay{.looks = 0, .yields = 10};
+  if (!kGiveWay.wait([&] { return ticket->ready(); })) ticket->sleep();
+}
+
+bool EngineCore::poll(const std::shared_ptr<Ticket>& ticket) {
+  if (!ticket->ready()) {
+    ticket->engine->post_wait(ticket);
+    ticket->engine->nudge();
+  }
+  if (!ticket->ready()) return false;
+  ticket->engine_waits->fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+// A program that polls in a loop must not keep the engine's thread from its work.
+bool EngineCore::try_token() {
+  return !thread_wants_.load(std::memory_order_relaxed) && token_.try_lock();
+}
+
+// The calling thread gets things going, and leaves what takes long to the engine's.
+void EngineCore::nudge() {
+  if (!try_token()) {
+    const int self = node().rank();
+    return node().ring({&self, 1});
+  }
+  node().awake();
+  while (progress(GroupCore::Effort::Little)) {
+  }
+  give_up_token();
+}
+
+// The caller does the engine's work until its own request is done, or until that takes too long: then the engine's
+// thread takes over, since it alone may sleep while peers are busy elsewhere.
+void EngineCore::drive(const Ticket& ticket) {
+  node().awake();
+  do {
+    while (!ticket.ready() && progress(GroupCore::Effort::All)) {
+    }
+  } while (!ticket.ready() && patience_.wait([&] { return anything_to_do(); }));
+  give_up_token();
+}
+
+// On the watchdog's thread.
+void EngineCore::heard_of(int peer, const std::string& farewell) {
+  const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
+  Departure departure{.rank = rank, .blamed = rank, .text = who(rank), .cause = nullptr};
+  if (farewell.empty()) {
+    const std::string how = bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
+    departure.text += how.empty() ? " is gone" : " is gone: " + how;
+  } else {
+    const Farewell words = read_farewell(farewell);
+    departure.text += words.why.empty() ? " has left: it shut down" : " has left: " + words.why;
+    if (words.first_cause >= 0) departure.blamed = words.first_cause;
+  }
+  {
+    std::lock_guard lock(inbox_mutex_);
+    departed_.push_back(std::move(departure));
+    fresh_.store(true, std::memory_order_release);
+  }
+  const int self = node().rank();
+  node().ring({&self, 1});
+}
+
+void EngineCore::note_departures() {
+  std::vector<Departure> departed;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (departed_.empty()) return;
+    departed.swap(departed_);
+    fresh_.store(!inbox_.empty(), std::memory_order_relaxed);
+  }
+  for (const Departure& departure : departed) {
+    departures_.push_back(departure);
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const std::shared_ptr<GroupCore> group = groups_[i];
+      group->see_off(departure);
+    }
+  }
+}
+
+Statistics EngineCore::statistics() {
+  std::lock_guard lock(token_);
+  Statistics now = statistics_;
+  for (const auto& group : groups_) {
+    now.plans += group->plans();
+    now.control_messages += group->traffic().messages;
+    now.control_bytes += group->traffic().bytes;
+  }
+  return now;
+}
+
+std::shared_ptr<std::byte> EngineCore::allocate(std::size_t bytes) {
+  // The arena is kept by what lies in it.
+  const std::shared_ptr<Node> keep = neighbours_.node;
+  return {keep->arena().allocate(bytes), [keep](std::byte* piece) { keep->arena().free(piece); }};
+}
+
+void EngineCore::shutdown(const std::string& why) {
+  const Farewell farewell{.first_cause = -1, .why = why};
+  const std::string words = write_farewell(farewell);
+  end(&words,
+      Error(Error::Kind::PeerLost, fmt::format("this rank has shut its engine down{}{}", why.empty() ? "" : ": ", why),
+            {.ranks = {rank_}}));
+}
+
+void EngineCore::vanish() {
+  end(nullptr, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
+}
+
+// Why this rank leaves, as far as the engine knows.
+Farewell EngineCore::first_trouble() const {
+  if (!departures_.empty()) return {.first_cause = departures_.front().blamed, .why = departures_.front().text};
+  for (const auto& group : groups_) {
+    const auto refusal = group->refusal();
+    if (refusal)
+      return {.first_cause = refusal->ranks().empty() ? -1 : refusal->ranks().front(), .why = refusal->what()};
+  }
+  return {};
+}
+
+void EngineCore::end(const std::string* farewell, const Error& why) {
+  std::lock_guard once(end_mutex_);
+  if (std::exchange(ended_, true)) return;
+  if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
+  {
+    std::lock_guard lock(inbox_mutex_);
+    closed_ = why;
+  }
+  thread_.request_stop();
+  node().wake_self();
+  thread_.join();
+  std::string words = farewell ? *farewell : "";
+  {
+    std::lock_guard lock(token_);
+    drain();
+    if (farewell && read_farewell(words).why.empty()) words = write_farewell(first_trouble());
+    fail_all(why);
+  }
+  if (farewell) watchdog_->say(words);
+  watchdog_.reset();
+  neighbours_.sockets.clear();
+}
+
+}  // namespace ronde::comm::detail

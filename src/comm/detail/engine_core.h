@@ -1,0 +1,144 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "ronde/comm/detail/group_core.h"
+#include "ronde/comm/detail/status_area.h"
+#include "ronde/comm/detail/watchdog.h"
+#include "ronde/comm/engine.h"
+#include "ronde/comm/link/neighbours.h"
+#include "ronde/comm/link/patience.h"
+
+namespace ronde::comm::detail {
+
+// What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
+// that waits for a request, which then does the work itself instead of waking another.
+//
+// Nothing is missed. Submitters put into the inbox under its lock, and ring the rank's doorbell unless the engine has
+// said that it does not care yet. Who gives up the token first says that rings are needed, then looks once more whether
+// anything can be done, and if so wakes the engine's thread.
+class EngineCore {
+ public:
+  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options);
+  ~EngineCore();
+  EngineCore(const EngineCore&) = delete;
+  EngineCore& operator=(const EngineCore&) = delete;
+
+  int rank() const { return rank_; }
+  int local_rank() const { return node().rank(); }
+  int local_size() const { return node().size(); }
+  const std::shared_ptr<GroupCore>& world() const { return world_; }
+
+  std::vector<std::shared_ptr<Ticket>> submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests);
+  // With the engine of the ticket, which may be gone when the ticket is ready.
+  static void wait(const std::shared_ptr<Ticket>& ticket);
+  static bool poll(const std::shared_ptr<Ticket>& ticket);
+
+  std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
+  void drop_group(const std::shared_ptr<GroupCore>& group);
+  std::shared_ptr<std::byte> allocate(std::size_t bytes);
+  void set_step(std::int64_t step) { status(node().rank()).set_step(step); }
+  Statistics statistics();
+  void shutdown(const std::string& why);
+  // As if the process were killed: nobody is told.
+  void vanish();
+
+ private:
+  struct Item {
+    std::shared_ptr<Ticket> ticket;
+    bool waits;  // not a submission: the program waits for it
+  };
+
+  Node& node() const { return *neighbours_.node; }
+  StatusArea& status(int peer) const;
+  std::string who(int rank) const;
+  std::string doing(int rank) const;
+
+  // Submitting; engine_submit.cc.
+  std::shared_ptr<Ticket> make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank);
+  std::vector<std::shared_ptr<Ticket>> submit_unit(const std::shared_ptr<GroupCore>& group,
+                                                   std::vector<Request> requests);
+  void open_names(const std::vector<std::shared_ptr<Ticket>>& tickets);
+  std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
+  void post(const std::vector<std::shared_ptr<Ticket>>& tickets);
+  void post_wait(const std::shared_ptr<Ticket>& ticket);
+  void check_open(const GroupCore& group) const;
+
+  // Groups; engine_groups.cc.
+  std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas);
+  std::unique_ptr<Link> make_link(const std::vector<int>& ranks, const std::vector<std::size_t>& areas);
+  Task run_special(GroupCore& group, Ticket& ticket);
+  std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
+                                         const std::shared_ptr<GroupCore>& subject);
+
+  // The work. REQUIRES: the token is held.
+  void wait_for(const std::shared_ptr<Ticket>& ticket);
+  bool progress(GroupCore::Effort effort);
+  bool drain();
+  void add_group(const std::shared_ptr<GroupCore>& group);
+  void note_departures();
+  bool anything_to_do() const;
+  bool try_token();
+  // These give the token up.
+  void drive(const Ticket& ticket);
+  void nudge();
+  std::uint32_t get_ready_to_sleep();
+  void give_up_token();
+  void check_stalls();
+  bool anything_pending() const;
+  void fail_all(const Error& why);
+
+  void run(const std::stop_token& stop);
+  Deadline next_look();
+  void heard_of(int peer, const std::string& farewell);
+  Farewell first_trouble() const;
+  void end(const std::string* farewell, const Error& why);
+
+  const EngineOptions options_;
+  const int rank_;
+  const std::unique_ptr<Bootstrap> bootstrap_;
+  Neighbours neighbours_;
+  const Patience patience_;
+  std::size_t status_offset_ = 0;  // in everyone's arena
+  Statistics statistics_;          // touched by who holds the token
+  int wanted_ = 0;                 // touched by who holds the token
+  GroupContext context_;
+
+  // How often the program has waited for something; outlives the engine with the tickets.
+  const std::shared_ptr<std::atomic<std::uint64_t>> waits_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::mutex token_;
+  std::atomic<bool> thread_wants_ = false;          // the engine's thread waits for the token
+  std::vector<std::shared_ptr<GroupCore>> groups_;  // touched by who holds the token
+  std::shared_ptr<GroupCore> world_;
+
+  std::mutex inbox_mutex_;
+  std::vector<Item> inbox_;          // guarded by inbox_mutex_
+  std::vector<Departure> departed_;  // guarded by inbox_mutex_: heard of, not yet noted
+  std::optional<Error> closed_;      // guarded by inbox_mutex_: why nothing can be submitted
+  bool sleeps_for_good_ = false;     // guarded by inbox_mutex_: the engine's thread looks at no clock
+  int group_calls_ = 0;              // guarded by inbox_mutex_
+  std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
+
+  // Touched by who holds the token.
+  std::vector<Item> taken_;            // drain()'s own; kept for its memory
+  std::vector<Departure> departures_;  // all so far
+
+  std::mutex end_mutex_;
+  bool ended_ = false;  // guarded by end_mutex_
+  std::unique_ptr<Watchdog> watchdog_;
+  std::jthread thread_;
+};
+
+// Where a group's areas lie: one for the group, then for each other member one for what is sent to it and one for what
+// comes from it.
+std::size_t areas_bytes(int members);
+std::size_t pair_area(int peer, bool outgoing);
+
+}  // namespace ronde::comm::detail

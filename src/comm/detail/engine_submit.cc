@@ -1,0 +1,160 @@
+// How requests come into the engine.
+#include <algorithm>
+
+#include "ronde/base/clock.h"
+#include "ronde/comm/detail/engine_core.h"
+#include "ronde/comm/detail/validate.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+// Requests that are submitted together are known by their names together.
+std::string joint_name(const std::vector<std::shared_ptr<Ticket>>& tickets) {
+  std::uint64_t hash = tickets.size();
+  for (const auto& ticket : tickets) hash = combined_signature(hash, std::hash<std::string>{}(ticket->request.name));
+  return fmt::format("{} and {} more ({:x})", tickets.front()->request.name, tickets.size() - 1, hash);
+}
+
+bool between_two(const Request& request) {
+  return request.operation == Operation::Send || request.operation == Operation::Receive;
+}
+
+}  // namespace
+
+void EngineCore::check_open(const GroupCore& group) const {
+  if (group.rank() < 0) throw Error::bad_input("rank {} is no member of {}", rank_, group.title());
+  if (const auto refusal = group.refusal()) throw *refusal;
+  if (group.joined.load(std::memory_order_acquire))
+    throw Error::bad_input("rank {} has joined {}; nothing can be submitted before the join is over", rank_,
+                           group.title());
+}
+
+std::shared_ptr<Ticket> EngineCore::make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank) {
+  auto ticket = std::make_shared<Ticket>();
+  ticket->description = describe(request, rank);
+  ticket->request = std::move(request);
+  ticket->engine = this;
+  ticket->engine_waits = waits_;
+  ticket->group = group;
+  return ticket;
+}
+
+// What one member sends to another belongs to a group of these two.
+std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request& request) {
+  const bool outgoing = request.operation == Operation::Send;
+  const int sender = outgoing ? group.rank() : request.root, receiver = outgoing ? request.root : group.rank();
+  std::lock_guard lock(inbox_mutex_);
+  auto& pair = group.outside.pairs[{sender, receiver}];
+  if (!pair) {
+    const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);
+    pair =
+        build_group(fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
+                    {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)});
+  }
+  return pair;
+}
+
+std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<GroupCore>& group,
+                                                        std::vector<Request> requests) {
+  check_open(*group);
+  for (const Request& request : requests) {
+    validate(request, group->rank(), group->size());
+    if (request.operation == Operation::Join && requests.size() > 1)
+      throw Error::bad_input("join cannot be submitted together with others");
+  }
+  if (requests.empty()) return {};
+  if (std::ranges::none_of(requests, between_two)) return submit_unit(group, std::move(requests));
+  // Members that send to each other cannot wait for third ones: each of these requests is matched by itself.
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  for (Request& request : requests) {
+    const auto target = between_two(request) ? pair_for(*group, request) : group;
+    if (const auto refusal = target->refusal()) throw *refusal;
+    std::vector<Request> one;
+    one.push_back(std::move(request));
+    tickets.push_back(submit_unit(target, std::move(one)).front());
+  }
+  return tickets;
+}
+
+std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_ptr<GroupCore>& group,
+                                                             std::vector<Request> requests) {
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  tickets.reserve(requests.size());
+  for (Request& request : requests) tickets.push_back(make_ticket(std::move(request), group, group->rank()));
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    tickets[i]->first = tickets.front().get();
+    if (i > 0) tickets[i - 1]->next = tickets[i].get();
+  }
+  complete(*tickets.front());
+  open_names(tickets);
+  try {
+    post(tickets);
+  } catch (...) {
+    for (const auto& ticket : tickets)
+      if (ticket->slot) NameTable::close(*ticket->slot);
+    if (tickets.front()->key) NameTable::close(*tickets.front()->key);
+    throw;
+  }
+  return tickets;
+}
+
+// All or none.
+void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets) {
+  NameTable& names = tickets.front()->group->names();
+  bool named = false;
+  const auto give_back = [&] {
+    for (const auto& ticket : tickets)
+      if (ticket->slot) NameTable::close(*ticket->slot);
+  };
+  for (const auto& ticket : tickets) {
+    const std::string& name = ticket->request.name;
+    if (name.empty()) continue;
+    named = true;
+    ticket->slot = names.open(name);
+    if (ticket->slot) continue;
+    give_back();
+    throw Error::bad_input("{}: a request of this name is on its way already on rank {}; wait for it first",
+                           title(*ticket), rank_);
+  }
+  Ticket& first = *tickets.front();
+  if (!named) return;
+  first.key = tickets.size() == 1 ? first.slot : names.open(joint_name(tickets));
+}
+
+void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets) {
+  Ticket& first = *tickets.front();
+  GroupCore& group = *first.group;
+  const auto now = monotonic_now();
+  bool matters = false, start_clock = false;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (closed_) throw *closed_;
+    if (group.outside.dropped) throw Error::bad_input("{} has been dropped", group.title());
+    const std::uint64_t waits = waits_->load(std::memory_order_relaxed);
+    first.fence = std::exchange(group.outside.waits, waits) != waits;
+    if (!first.key) first.sequence = group.next_unnamed.fetch_add(1, std::memory_order_relaxed);
+    for (const auto& ticket : tickets) {
+      ticket->submitted = now;
+      ticket->sequence = first.sequence;
+      ticket->self = ticket;
+    }
+    if (first.description.operation == Operation::Join) group.joined.store(true, std::memory_order_release);
+    group.live.fetch_add(static_cast<int>(tickets.size()), std::memory_order_relaxed);
+    inbox_.push_back({tickets.front(), false});
+    fresh_.store(true, std::memory_order_release);
+    matters = group.outside.indifferent == 0;
+    if (!matters) --group.outside.indifferent;
+    start_clock = std::exchange(sleeps_for_good_, false);
+  }
+  if (matters) nudge();
+  if (start_clock) node().wake_self();
+}
+
+void EngineCore::post_wait(const std::shared_ptr<Ticket>& ticket) {
+  if (ticket->noted.exchange(true, std::memory_order_relaxed)) return;
+  std::lock_guard lock(inbox_mutex_);
+  inbox_.push_back({ticket, true});
+  fresh_.store(true, std::memory_order_release);
+}
+
+}  // namespace ronde::comm::detail

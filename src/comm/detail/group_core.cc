@@ -1,0 +1,221 @@
+#include "ronde/comm/detail/group_core.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ronde/base/clock.h"
+#include "ronde/base/units.h"
+#include "ronde/comm/detail/clock_offset.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+AgreementOptions agreement_options(const EngineOptions& options, const Link* link) {
+  return {.rank = link ? link->rank() : 0,
+          .size = link ? link->size() : 1,
+          .limits = {.bytes = options.fusion_bytes, .first_bytes = options.first_bucket_bytes},
+          .deterministic = options.deterministic};
+}
+
+}  // namespace
+
+GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> ranks, std::unique_ptr<Link> link)
+    : context_(context),
+      title_(std::move(title)),
+      ranks_(std::move(ranks)),
+      link_(std::move(link)),
+      agreement_(agreement_options(context.options, link_.get()), names_),
+      scratch_(context.node.arena()),
+      trace_(link_ ? context.options.recorder : nullptr, title_) {
+  if (!link_) return;
+  agreeing_ = agree();
+  moving_ = move();
+}
+
+std::optional<Error> GroupCore::refusal() const {
+  if (!refuses_.load(std::memory_order_acquire)) return {};
+  return refusal_;
+}
+
+void GroupCore::come_into(Phase phase) const {
+  if (context_.options.on_phase) context_.options.on_phase(phase);
+}
+
+bool GroupCore::can_advance() const {
+  return (agreeing_ && agreeing_.can_advance()) || (moving_ && moving_.can_advance());
+}
+
+bool GroupCore::small_move() const {
+  constexpr std::size_t kSmall = 64 << 10;
+  std::size_t bytes = 0;
+  for (const BucketItem& item : queue_.front()) bytes += item.unit ? item.unit->fusion.bytes : kSmall + 1;
+  return bytes <= kSmall;
+}
+
+bool GroupCore::advance(Effort effort) {
+  bool further = false;
+  for (bool more = true; more;) {
+    more = false;
+    if (agreeing_ && agreeing_.can_advance()) more = advance_task(agreeing_, false);
+    const bool worth = effort == Effort::All || (moving() && small_move());
+    if (worth && moving_ && moving_.can_advance()) more = advance_task(moving_, true) || more;
+    further = further || more;
+  }
+  if (!departures_.empty()) check_departures();
+  return further;
+}
+
+// A task that fails has no way on: the group is over.
+bool GroupCore::advance_task(Task& task, bool is_move) {
+  try {
+    if (is_move) trace_.move_resumes();
+    task.advance();
+    if (is_move && moving()) trace_.move_waits();
+    return true;
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {
+    fail(Error(Error::Kind::System, fmt::format("{}: {}", title_, error.what())));
+  }
+  return false;
+}
+
+void GroupCore::run(Bucket bucket) {
+  queue_.push_back(std::move(bucket));
+}
+
+Task GroupCore::move() {
+  for (;;) {
+    co_await until([this] { return !queue_.empty(); });
+    come_into(Phase::Reducing);
+    // Members count the same buckets, so they meet here without a word; often at first, then now and then, so that the
+    // drift of clocks can be told from their difference.
+    if (measures_clocks_ && (buckets_ % 1024 == 0 || std::has_single_bit(buckets_)))
+      co_await align_clocks(*link_, context_.options.recorder);
+    trace_.move_begins();
+    co_await move_one(queue_.front());
+    const Bucket bucket = std::move(queue_.front());
+    const std::vector<Work> works = work_of(bucket);
+    if (trace_.on()) {
+      std::size_t bytes = 0;
+      for (const Work& work : works) bytes += work.description->shape.elements() * size_of(work.description->dtype);
+      trace_.move_ends(name(works.front().description->operation), works.size(), bytes);
+    }
+    link_->finish_bucket();
+    ++buckets_;
+    ++context_.statistics.buckets;
+    queue_.pop_front();
+    for (const Work& work : works)
+      if (work.ticket) finish(*work.ticket);
+  }
+}
+
+Task GroupCore::move_one(const Bucket& bucket) {
+  std::vector<Work> works = work_of(bucket);
+  const BucketItem& first = bucket.front();
+  const FusionItem fusion = first.unit ? first.unit->fusion : fusion_of(first.descriptions);
+  if (fusion.kind != 0) {
+    co_await execute_allreduce(*link_, std::move(works), scratch_);
+    co_return;
+  }
+  for (const Work& work : works) {
+    if (work.description->operation == kMakeGroup || work.description->operation == kDropGroup) {
+      co_await context_.run_special(*this, *work.ticket);
+    } else {
+      co_await execute_alone(*link_, work, scratch_);
+    }
+  }
+}
+
+void GroupCore::wait_for(Ticket& ticket) {
+  agreement_.wait_for(*ticket.first);
+  ticket.wanted = true;
+  ++wanted_;
+  ++context_.wanted;
+}
+
+void GroupCore::finish(Ticket& ticket) {
+  if (ticket.wanted) {
+    --wanted_;
+    --context_.wanted;
+  }
+  if (ticket.description.operation == Operation::Join) joined.store(false, std::memory_order_release);
+  ++context_.statistics.requests;
+  live.fetch_sub(1, std::memory_order_release);
+  ticket.finish();
+}
+
+void GroupCore::fail_unit(Unit& first, const Why& why) {
+  for (Unit* part = &first; part;) {
+    Ticket& ticket = Ticket::of(*part);
+    part = part->next;  // a finished ticket may be gone
+    ticket.error = why(ticket);
+    finish(ticket);
+  }
+}
+
+void GroupCore::stop_agreeing(const Why& why) {
+  if (!agreeing_) return;
+  context_.node.arena().retire();
+  agreeing_ = Task();
+  for (Unit* unit : agreement_.pending()) fail_unit(*unit, why);
+  if (Unit* join = agreement_.take_join()) fail_unit(*join, why);
+  agreement_.forget_all();
+}
+
+void GroupCore::stop_moving(const Why& why) {
+  context_.node.arena().retire();
+  moving_ = Task();
+  for (const Bucket& bucket : queue_)
+    for (const BucketItem& item : bucket)
+      if (item.unit) fail_unit(*item.unit, why);
+  queue_.clear();
+}
+
+void GroupCore::stop() {
+  agreeing_ = Task();
+  moving_ = Task();
+  scratch_.give_back();
+}
+
+void GroupCore::fail(const Error& why) {
+  if (!refuses_.load(std::memory_order_relaxed)) {
+    refusal_ = why;
+    refuses_.store(true, std::memory_order_release);
+  }
+  const Why same = [&](const Ticket& ticket) {
+    return Error(why.kind(), fmt::format("{}: {}", comm::detail::title(ticket), why.what()), {.ranks = why.ranks()});
+  };
+  stop_agreeing(same);
+  stop_moving(same);
+}
+
+void GroupCore::see_off(const Departure& departure) {
+  if (!link_ || std::ranges::find(ranks_, departure.rank) == ranks_.end()) return;
+  departures_.push_back(departure);
+  check_departures();
+}
+
+// A member that has gone may have done its part in what is under way here: that can still be finished.
+void GroupCore::check_departures() {
+  for (const Departure& departure : departures_) {
+    const auto member = static_cast<int>(std::ranges::find(ranks_, departure.rank) - ranks_.begin());
+    const Why lost = [&](const Ticket& ticket) {
+      return Error(Error::Kind::PeerLost,
+                   fmt::format("{}: {}, {} after this was asked for", comm::detail::title(ticket), departure.text,
+                               format_duration(monotonic_now() - ticket.submitted)),
+                   {.ranks = {departure.blamed}, .cause = departure.cause});
+    };
+    if (agreeing_ && link_->rounds_of(member) <= rounds_) {
+      if (!refuses_.load(std::memory_order_relaxed)) {
+        refusal_.emplace(Error::Kind::PeerLost, departure.text, Error::Details{{departure.blamed}, departure.cause});
+        refuses_.store(true, std::memory_order_release);
+      }
+      stop_agreeing(lost);
+    }
+    // Also what is agreed on later, in a round that it still took part in.
+    if ((moving_ || moving()) && link_->buckets_of(member) <= buckets_) stop_moving(lost);
+  }
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ronde/comm/detail/agreement.h"
+#include "ronde/comm/detail/execute.h"
+#include "ronde/comm/detail/group_trace.h"
+#include "ronde/comm/detail/stall.h"
+#include "ronde/comm/detail/ticket.h"
+#include "ronde/comm/engine.h"
+#include "ronde/comm/link/link.h"
+#include "ronde/comm/link/node.h"
+
+namespace ronde::comm::detail {
+
+// A rank that has gone, and how.
+struct Departure {
+  int rank = -1;
+  int blamed = -1;        // the rank that is the first cause of it, as far as is known
+  std::string text = {};  // "rank 1 on b2 (pid 7) died: signal 9 (killed)"
+  std::shared_ptr<const Error> cause = nullptr;
+};
+
+// What groups need of the engine around them. Outlives them.
+struct GroupContext {
+  const EngineOptions& options;
+  Node& node;
+  Statistics& statistics;
+  int& wanted;                                 // requests that the program waits for or polls, in all groups
+  std::function<std::string(int rank)> who;    // "rank 1 on b2 (pid 7)"
+  std::function<std::string(int rank)> doing;  // "step 3, last request allreduce 'w' 2 s ago"
+  // Runs what makes and drops groups.
+  std::function<Task(GroupCore& group, Ticket& ticket)> run_special;
+};
+
+// One rank's part in one group: agrees with the other members, and moves what has been agreed on. Two resumable tasks,
+// so that agreeing goes on while data moves. All but the first section belongs to whoever carries the engine's work.
+class GroupCore {
+ public:
+  // Without a link: this rank is no member.
+  GroupCore(GroupContext& context, std::string title, std::vector<int> ranks, std::unique_ptr<Link> link);
+
+  // --- for any thread
+  const std::string& title() const { return title_; }
+  const std::vector<int>& ranks() const { return ranks_; }
+  int rank() const { return link_ ? link_->rank() : -1; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  NameTable& names() { return names_; }
+  // Why nothing can be submitted any more.
+  std::optional<Error> refusal() const;
+
+  // Written by submitters, under the lock of the engine's inbox.
+  struct Outside {
+    std::uint64_t waits = 0;      // of the program, at the last submission
+    std::size_t indifferent = 0;  // so many more submissions are not worth waking the engine
+    bool dropped = false;
+    // What one member sends to another is a group of two of its own, one each way; made when first needed. By sender
+    // and receiver, as members.
+    std::map<std::pair<int, int>, std::shared_ptr<GroupCore>> pairs = {};
+  };
+  Outside outside;
+  std::atomic<int> live = 0;  // requests on their way
+  std::atomic<std::uint64_t> next_unnamed = 0;
+  std::atomic<bool> joined = false;  // this rank has joined
+  std::vector<std::size_t> areas;    // by member: where its areas lie in its arena
+
+  // --- for the engine
+  bool known = false;  // it is in the engine's list
+  void measure_clocks() { measures_clocks_ = true; }
+  void submit(Ticket& first) { agreement_.submit(first); }
+  void wait_for(Ticket& ticket);
+  bool can_advance() const;
+  // How much work the calling thread is willing to do: all of it; or only to agree and to move what is small.
+  enum class Effort { All, Little };
+  bool advance(Effort effort);  // true when it got any further
+  bool moving() const { return !queue_.empty(); }
+  bool small_move() const;
+  bool idle() const { return live.load(std::memory_order_relaxed) == 0; }
+  std::size_t indifferent() const { return agreement_.indifferent(); }
+  Link& link() { return *link_; }
+  Traffic traffic() const { return link_->traffic(); }
+  std::uint64_t plans() const { return agreement_.plans(); }
+
+  // A member has gone: what it has not done its part in fails, and so does what comes later.
+  void see_off(const Departure& departure);
+  // Everything here fails.
+  void fail(const Error& why);
+  // The group is dropped: nothing is looked at any more.
+  void stop();
+  // Looks for what waits for too long.
+  void check_stall(std::chrono::nanoseconds now);
+
+ private:
+  using Why = std::function<Error(const Ticket&)>;
+
+  bool must_refuse() const;
+  Task agree();
+  Task agree_once();
+  Task negotiate();
+  Task explain(std::size_t position);
+  Task report_stall();
+  void check_silence(std::chrono::nanoseconds elapsed);
+  void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
+  Task move();
+  Task move_one(const Bucket& bucket);
+
+  void run(Bucket bucket);
+  void finish(Ticket& ticket);
+  void fail_unit(Unit& first, const Why& why);
+  void stop_agreeing(const Why& why);
+  void stop_moving(const Why& why);
+  void check_departures();
+  bool advance_task(Task& task, bool is_move);
+  void come_into(Phase phase) const;
+
+  GroupContext& context_;
+  const std::string title_;
+  const std::vector<int> ranks_;
+  const std::unique_ptr<Link> link_;
+  NameTable names_;
+  Agreement agreement_;
+  Scratch scratch_;
+  std::deque<Bucket> queue_;  // agreed on; the first is being moved
+  Task agreeing_, moving_;
+  std::uint64_t rounds_ = 0, buckets_ = 0;  // done
+  int wanted_ = 0;                          // requests that the program waits for or polls, in this group
+  std::vector<Departure> departures_;
+
+  std::atomic<bool> refuses_ = false;
+  std::optional<Error> refusal_;  // written once, before refuses_
+
+  std::chrono::nanoseconds stall_reported_{0};  // when last
+  std::chrono::nanoseconds round_began_{0};     // zero: none is under way
+  bool silence_reported_ = false;
+  bool measures_clocks_ = false;
+
+  GroupTrace trace_;
+};
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace ronde::comm::detail {
+
+using RequestId = std::uint32_t;
+inline constexpr RequestId kNoId = ~RequestId{0};
+
+struct Unit;
+
+// What this member knows about a name in a group.
+struct NameSlot {
+  std::string_view name;
+  std::atomic<bool> live = false;  // a request of this name is on its way here
+  RequestId id = kNoId;            // the number that the group has agreed on; touched by the engine alone
+  Unit* unit = nullptr;            // what waits under this name; touched by the engine alone
+};
+
+// The names of a group. Names are sent once: members learn them in the order of the proposals, so that all have the
+// same numbers, and use these from then on. open() and close() are for any thread, the rest for the engine.
+class NameTable {
+ public:
+  // The slot of a name that comes into use; nothing when it is in use already.
+  NameSlot* open(std::string_view name);
+  static void close(NameSlot& slot) { slot.live.store(false, std::memory_order_release); }
+
+  NameSlot& learn(std::string_view name);  // gives it a number, if it has none
+  NameSlot* find(std::string_view name);
+  NameSlot& at(RequestId id) { return *agreed_.at(id); }
+  std::size_t agreed() const { return agreed_.size(); }
+  // Forgets all numbers, and names that are not in use: programs may make up new ones for ever.
+  void forget();
+
+ private:
+  NameSlot& slot(std::string_view name);
+
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::string, NameSlot, Hash, std::equal_to<>> slots_;  // guarded by mutex_; slots stay in place
+  std::vector<NameSlot*> agreed_;                                           // by id
+};
+
+}  // namespace ronde::comm::detail

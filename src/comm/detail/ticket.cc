@@ -1,0 +1,35 @@
+#include "ronde/comm/detail/ticket.h"
+
+#include "ronde/base/format.h"
+#include "ronde/comm/link/futex.h"
+
+namespace ronde::comm::detail {
+
+void Ticket::finish() {
+  const std::shared_ptr<Ticket> keep = std::move(self);
+  if (slot) NameTable::close(*slot);
+  if (key && key != slot) NameTable::close(*key);
+  const std::uint32_t before = state_.fetch_or(kReady, std::memory_order_acq_rel);
+  if (before & kSleeper) futex_wake_all(state_);
+}
+
+void Ticket::fail(Error why) {
+  error.emplace(std::move(why));
+  finish();
+}
+
+void Ticket::sleep() {
+  for (;;) {
+    const std::uint32_t before = state_.fetch_or(kSleeper, std::memory_order_acq_rel);
+    if (before & kReady) return;
+    futex_wait(state_, before | kSleeper, {});
+  }
+}
+
+std::string title(const Ticket& ticket) {
+  const auto operation = name(ticket.request.operation);
+  if (!ticket.request.name.empty()) return fmt::format("{} '{}'", operation, ticket.request.name);
+  return fmt::format("{} (request {} without a name)", operation, ticket.sequence);
+}
+
+}  // namespace ronde::comm::detail

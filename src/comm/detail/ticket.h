@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ronde/base/error.h"
+#include "ronde/comm/detail/unit.h"
+#include "ronde/comm/request.h"
+
+namespace ronde::comm::detail {
+
+class EngineCore;
+class GroupCore;
+
+// A request on its way, shared by the engine and the program's handles. The engine fills in what came of it and then
+// finishes it; from then on nothing changes any more, and everyone may read.
+class Ticket : public Unit {
+ public:
+  Request request = {};
+  NameSlot* slot = nullptr;  // the request's own name, in use until it is finished
+  std::chrono::nanoseconds submitted{0};
+  EngineCore* engine = nullptr;
+  std::shared_ptr<std::atomic<std::uint64_t>> engine_waits = nullptr;  // how often the program has waited
+  std::shared_ptr<GroupCore> group = nullptr;
+  std::shared_ptr<Ticket> self = nullptr;  // keeps it while the engine works on it
+  std::atomic<bool> noted = false;         // the engine has been told that the program waits for it,
+  bool wanted = false;                     // and counts it
+
+  Result result = {};
+  std::optional<Error> error = {};
+  std::shared_ptr<GroupCore> made = nullptr;  // of a make_group
+
+  static Ticket& of(Unit& unit) { return static_cast<Ticket&>(unit); }
+  Unit* first = this;  // of those that were submitted together; all of them end together
+  Ticket* next_ticket() const { return static_cast<Ticket*>(next); }
+
+  bool ready() const { return (state_.load(std::memory_order_acquire) & kReady) != 0; }
+  // The engine: done, or failed. Wakes whoever waits. The ticket may be gone afterwards.
+  void finish();
+  void fail(Error why);
+  // Sleeps until it is ready.
+  void sleep();
+
+ private:
+  static constexpr std::uint32_t kReady = 1, kSleeper = 2;
+  std::atomic<std::uint32_t> state_ = 0;
+};
+
+// "allreduce 'w'", "barrier 3"
+std::string title(const Ticket& ticket);
+
+}  // namespace ronde::comm::detail

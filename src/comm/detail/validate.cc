@@ -1,0 +1,110 @@
+#include "ronde/comm/detail/validate.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "ronde/base/error.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+std::string title_of(const Request& request) {
+  if (request.name.empty()) return std::string(name(request.operation));
+  return fmt::format("{} '{}'", name(request.operation), request.name.substr(0, 80));
+}
+
+bool contiguous(const Buffer& buffer) {
+  if (buffer.strides.empty() || buffer.shape.elements() == 0) return true;
+  const auto extents = buffer.shape.extents();
+  if (buffer.strides.size() != extents.size()) return false;
+  std::int64_t expected = 1;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] != 1 && buffer.strides[i] != expected) return false;
+    expected *= extents[i];
+  }
+  return true;
+}
+
+void check_buffer(const Request& request, const Buffer& buffer, std::string_view which) {
+  if (!contiguous(buffer))
+    throw Error::bad_input("{}: the {} is not contiguous; make a contiguous copy first", title_of(request), which);
+  if (buffer.device != device::kHost)
+    throw Error::bad_input("{}: the {} is on GPU {}, and this build moves host memory only", title_of(request), which,
+                           buffer.device);
+}
+
+void check_splits(const Request& request, int size) {
+  if (request.splits.empty()) {
+    const std::int64_t rows = request.input.shape.rows();
+    if (rows % size != 0)
+      throw Error::bad_input("{}: {} rows do not divide among {} members; give splits", title_of(request), rows, size);
+    return;
+  }
+  if (std::ssize(request.splits) != size)
+    throw Error::bad_input("{}: {} splits for {} members", title_of(request), request.splits.size(), size);
+  std::int64_t total = 0;
+  for (const std::int64_t rows : request.splits) {
+    if (rows < 0) throw Error::bad_input("{}: a split of {} rows", title_of(request), rows);
+    total += rows;
+  }
+  if (total != request.input.shape.rows())
+    throw Error::bad_input("{}: the splits add up to {} rows, and the input has {}", title_of(request), total,
+                           request.input.shape.rows());
+}
+
+// Operations whose output has the shape of the input.
+void check_same_shape(const Request& request) {
+  const Buffer &in = request.input, &out = request.output;
+  if (out.data && (out.dtype != in.dtype || out.shape != in.shape))
+    throw Error::bad_input("{}: the output is {} {}, and the input {} {}", title_of(request), name(out.dtype),
+                           to_text(out.shape), name(in.dtype), to_text(in.shape));
+}
+
+void check_root(const Request& request, int rank, int size) {
+  if (request.root < 0 || request.root >= size)
+    throw Error::bad_input("{}: there is no member {} in a group of {}", title_of(request), request.root, size);
+  const bool sends = request.operation == Operation::Send || request.operation == Operation::Receive;
+  if (sends && request.root == rank)
+    throw Error::bad_input("{}: member {} cannot send to itself", title_of(request), rank);
+}
+
+void check_scales(const Request& request) {
+  if (!std::isfinite(request.prescale) || !std::isfinite(request.postscale))
+    throw Error::bad_input("{}: scales of {} and {}", title_of(request), request.prescale, request.postscale);
+}
+
+bool needs_input(const Request& request, int rank) {
+  switch (request.operation) {
+    case Operation::Receive:
+    case Operation::Barrier:
+    case Operation::Join: return false;
+    case Operation::Scatter: return request.root == rank;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+void validate(const Request& request, int rank, int size) {
+  if (request.name.size() > kLongestName)
+    throw Error::bad_input("{}...: a name of {} letters; {} are the most", title_of(request), request.name.size(),
+                           kLongestName);
+  check_root(request, rank, size);
+  check_buffer(request, request.input, "input");
+  check_buffer(request, request.output, "output");
+  check_scales(request);
+  if (needs_input(request, rank) && !request.input.data && request.input.shape.elements() > 0)
+    throw Error::bad_input("{}: the input has no memory", title_of(request));
+  switch (request.operation) {
+    case Operation::Allreduce:
+    case Operation::Reduce:
+    case Operation::Broadcast: return check_same_shape(request);
+    case Operation::Alltoall: return check_splits(request, size);
+    case Operation::Scatter:
+      if (request.root == rank) check_splits(request, size);
+      return;
+    default: return;
+  }
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,112 @@
+#include "ronde/comm/engine.h"
+
+#include <exception>
+
+#include "ronde/comm/detail/engine_core.h"
+
+namespace ronde::comm {
+
+EngineOptions engine_options(const Settings& settings) {
+  EngineOptions options;
+  options.fusion_bytes = settings.get<"comm.fusion_bytes">();
+  options.first_bucket_bytes = settings.get<"comm.first_bucket_bytes">();
+  options.arena_bytes = settings.get<"comm.arena_bytes">();
+  options.start_timeout = settings.get<"comm.start_timeout">();
+  options.stall_warn = settings.get<"comm.stall_warn">();
+  options.stall_abort = settings.get<"comm.stall_abort">();
+  options.deterministic = settings.get<"comm.deterministic">();
+  options.static_plan = settings.get<"comm.static">();
+  return options;
+}
+
+namespace {
+
+std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options) {
+  const int rank = bootstrap->rank();
+  detail::Neighbours neighbours =
+      detail::meet_neighbours(*bootstrap, options.arena_bytes, Deadline::after(options.start_timeout));
+  return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(neighbours), rank, std::move(options));
+}
+
+}  // namespace
+
+Engine::Engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options)
+    : core_(meet(std::move(bootstrap), std::move(options))) {}
+
+Engine::Engine(std::unique_ptr<detail::EngineCore> core) : core_(std::move(core)) {}
+
+Engine::~Engine() {
+  core_->shutdown(std::uncaught_exceptions() > 0 ? "its program was left by an exception" : "");
+}
+
+int Engine::rank() const {
+  return core_->rank();
+}
+int Engine::size() const {
+  return core_->world()->size();
+}
+int Engine::local_rank() const {
+  return core_->local_rank();
+}
+int Engine::local_size() const {
+  return core_->local_size();
+}
+
+Group Engine::world() const {
+  return {*core_, core_->world()};
+}
+Group Engine::make_group(std::vector<int> ranks) {
+  return {*core_, core_->make_group(std::move(ranks))};
+}
+void Engine::drop_group(const Group& group) {
+  core_->drop_group(group.core_);
+}
+
+SharedMemory Engine::allocate(std::size_t bytes) {
+  return {core_->allocate(bytes), bytes};
+}
+void Engine::set_step(std::int64_t step) {
+  core_->set_step(step);
+}
+Statistics Engine::statistics() const {
+  return core_->statistics();
+}
+void Engine::shutdown(const std::string& why) {
+  core_->shutdown(why);
+}
+
+int Group::rank() const {
+  return core_->rank();
+}
+int Group::size() const {
+  return core_->size();
+}
+const std::vector<int>& Group::ranks() const {
+  return core_->ranks();
+}
+
+Handle Group::submit(Request request) const {
+  std::vector<Request> one;
+  one.push_back(std::move(request));
+  return submit(std::move(one)).front();
+}
+
+std::vector<Handle> Group::submit(std::vector<Request> requests) const {
+  std::vector<Handle> handles;
+  for (auto& ticket : engine_->submit(core_, std::move(requests))) handles.push_back(Handle(std::move(ticket)));
+  return handles;
+}
+
+const Result& Handle::wait() const {
+  if (!ticket_) throw Error::bad_input("wait: this handle stands for no request");
+  detail::EngineCore::wait(ticket_);
+  if (ticket_->error) throw *ticket_->error;
+  return ticket_->result;
+}
+
+bool Handle::poll() const {
+  if (!ticket_) throw Error::bad_input("poll: this handle stands for no request");
+  return detail::EngineCore::poll(ticket_);
+}
+
+}  // namespace ronde::comm

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ronde/comm/link/segments.h"
+#include "ronde/comm/link/shm_allreduce.h"
+#include "ronde/comm/link/shm_collectives.h"
+#include "ronde/comm/link/task.h"
+
+namespace ronde::comm::detail {
+
+// What a link has sent in order to agree, so far.
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What moves bytes between the members of one group. Two conversations go on at the same time: one in which members
+// agree (control), one in which they move data. In each, all members do the same operations in the same order, one
+// after the other. Nothing here blocks: operations are tasks. Buffers must stay until the task is done.
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // --- control
+  // Has another member begun the next combine()? May be said late, but not never.
+  virtual bool begun() const = 0;
+  // Has another member begun it with 0 as its first word?
+  virtual bool refused() const = 0;
+  // Members that have not begun the combine() that is under way, or the next one.
+  virtual std::vector<int> silent() const = 0;
+  // Makes their engines look at what their programs have submitted.
+  virtual void wake(const std::vector<int>& members) const = 0;
+  // Each word becomes the minimum over all members. REQUIRES: at most kMostWords.
+  virtual Task combine(std::span<std::uint64_t> words) = 0;
+  // Everyone's `bytes` become those of `from`. A combine() must come between two of them.
+  virtual Task spread(std::string& bytes, int from) = 0;
+  // Everyone gets everyone's `mine`, of which at most kSmallBytes are taken. Rare: who asked for what, who is missing.
+  virtual Task tell(std::string mine, std::vector<std::string>& all) = 0;
+  // A round of control, or a bucket, is done on this member; and how many are on another one, even if it has died
+  // since.
+  virtual void finish_round() = 0;
+  virtual void finish_bucket() = 0;
+  virtual std::uint64_t rounds_of(int member) const = 0;
+  virtual std::uint64_t buckets_of(int member) const = 0;
+  virtual Traffic traffic() const = 0;
+
+  // --- data
+  virtual Task allreduce(Segments data, Reduction reduction) = 0;
+  virtual Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) = 0;
+  virtual Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) = 0;
+  virtual Task broadcast(Bytes data, int root) = 0;
+  virtual Task allgather(ConstBytes mine, std::vector<Bytes> out) = 0;
+  virtual Task alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) = 0;
+  virtual Task barrier() = 0;
+  // Everyone gets everyone's words, as many from each.
+  virtual Task share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) = 0;
+
+  static constexpr std::size_t kMostWords = 1024;
+};
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "ronde/base/clock.h"
+#include "ronde/comm/bootstrap.h"
+#include "ronde/comm/types.h"
+
+namespace ronde::comm {
+
+// The shared-memory link without an engine: no names, no votes, no thread of its own. For `ronde bench`, which tells
+// by it what the engine adds. One thread at a time.
+class BareLink {
+ public:
+  // All ranks of the job call it at the same time, and all must be on this machine.
+  // FAILS WITH: PeerLost or Timeout, naming the rank that did not come; System.
+  BareLink(Bootstrap& bootstrap, Deadline until);
+  ~BareLink();
+
+  // Memory that all ranks see. REQUIRES: the link still lives; it is given back with the link.
+  // FAILS WITH: System when there is no more.
+  std::byte* allocate(std::size_t bytes);
+
+  // Replaces the values by their sum over all ranks; returns when this rank is done.
+  // REQUIRES: all ranks call it with as many bytes of one type.
+  void allreduce(void* data, std::size_t bytes, DType dtype);
+
+ private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ronde::comm

@@ -1,0 +1,127 @@
+// usage: failing_rank HOW PHASE VICTIM
+// The victim ends (HOW: kill, exit, throw or _exit) when its engine comes into PHASE (idle, negotiating, voting,
+// reducing, shutting_down), or before it has one (starting). The others say when and what they hear of it, and that
+// they have left by the front door.
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "ronde/base/clock.h"
+#include "ronde/base/format.h"
+#include "ronde/comm/testing/program.h"
+
+namespace ronde::comm::tests {
+namespace {
+
+struct Task {
+  std::string how;
+  std::string phase;
+  int victim;
+};
+
+const std::map<std::string, Phase>& phases() {
+  static const std::map<std::string, Phase> phases{{"idle", Phase::Idle},
+                                                   {"negotiating", Phase::Negotiating},
+                                                   {"voting", Phase::Voting},
+                                                   {"reducing", Phase::Reducing},
+                                                   {"shutting_down", Phase::ShuttingDown}};
+  return phases;
+}
+
+// Ends this process in the middle of things. "throw" is left to the program itself.
+void end_process(const std::string& how) {
+  say(fmt::format("ends at {}", monotonic_now().count()));
+  if (how == "kill") ::kill(::getpid(), SIGKILL);
+  if (how == "exit") std::exit(0);
+  if (how == "_exit") ::_exit(3);
+}
+
+struct Doom {
+  Task task;
+  Phase phase = Phase::Idle;  // not looked up when it comes: another thread may be in exit() by then
+  std::atomic<bool> armed = false;
+  std::atomic<bool> reached = false;
+
+  void phase_comes(Phase now) {
+    if (!armed || now != phase || reached.exchange(true)) return;
+    end_process(task.how);
+  }
+};
+
+// One step, the same each time: so that there are plans to vote on.
+void step(Engine& engine, const Doom* doom) {
+  static constexpr std::size_t kSizes[] = {10, 1000, 300'000};
+  std::vector<std::vector<float>> values;
+  for (const std::size_t size : kSizes) values.emplace_back(size, 1.0f);
+  std::vector<Handle> handles;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    handles.push_back(engine.world().allreduce(fmt::format("gradient {}", i), buffer_of(values[i])));
+  for (const Handle& handle : handles)
+    while (doom != nullptr && !handle.poll())
+      if (doom->reached && doom->task.how == "throw") throw std::runtime_error("the victim throws");
+  for (const Handle& handle : handles) handle.wait();
+}
+
+[[noreturn]] void be_the_victim(Engine& engine, Doom& doom) {
+  for (int i = 0; i < 2; ++i) step(engine, &doom);
+  doom.armed = true;
+  if (doom.task.phase == "shutting_down") engine.shutdown();
+  // An engine becomes idle when its program asks for nothing; all others are reached by going on.
+  const int steps = doom.task.phase == "shutting_down" ? 0 : doom.task.phase == "idle" ? 1 : 100;
+  for (int i = 0; i < steps && !doom.reached; ++i) step(engine, &doom);
+  // Negotiations are for what is new.
+  std::vector<float> fresh(10, 1.0f);
+  if (doom.task.phase == "negotiating" && !doom.reached) engine.world().allreduce("fresh", buffer_of(fresh)).wait();
+  for (int i = 0; i < 2000 && !doom.reached; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (doom.reached && doom.task.how == "throw") throw std::runtime_error("the victim throws");
+  while (doom.reached) std::this_thread::sleep_for(std::chrono::seconds(1));  // another thread is about to end us
+  say("the phase never came");
+  ::_exit(9);
+}
+
+void survive(const Task& task) {
+  std::signal(SIGTERM, SIG_IGN);  // the launcher tells all to stop when one fails; here they end by themselves
+  std::atexit([] { say("leaves by the front door"); });
+  try {
+    const auto engine = make_engine();
+    if (task.phase == "starting") throw std::runtime_error("it started without the victim");
+    while (true) step(*engine, nullptr);
+  } catch (const Error& error) {
+    const bool names_it = error.ranks() == std::vector{task.victim};
+    say(fmt::format("hears at {}: {}: {}{}", monotonic_now().count(), name(error.kind()), error.what(),
+                    names_it ? "" : fmt::format(" BUT IT BLAMES {}", fmt::join(error.ranks(), ","))));
+  }
+}
+
+void run(const Task& task) {
+  const int rank = std::stoi(Environment::of_process().get(kRankVariable).value_or("0"));
+  if (rank != task.victim) return survive(task);
+  if (task.phase == "starting") {
+    end_process(task.how);
+    throw std::runtime_error("the victim throws");
+  }
+  Doom doom{.task = task, .phase = phases().at(task.phase)};
+  EngineOptions options = options_of_process();
+  options.on_phase = [&](Phase phase) { doom.phase_comes(phase); };
+  const auto engine = make_engine(options);
+  be_the_victim(*engine, doom);
+}
+
+}  // namespace
+}  // namespace ronde::comm::tests
+
+int main(int count, char** arguments) {
+  return ronde::comm::tests::run_program([&] {
+    if (count != 4) throw std::runtime_error("usage: failing_rank HOW PHASE VICTIM");
+    ronde::comm::tests::run({.how = arguments[1], .phase = arguments[2], .victim = std::stoi(arguments[3])});
+  });
+}

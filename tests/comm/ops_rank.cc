@@ -1,0 +1,82 @@
+// Every operation and type between processes, against the reference. Prints "ok 1234 checks".
+
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ronde/base/format.h"
+#include "ronde/comm/testing/pending.h"
+#include "ronde/comm/testing/program.h"
+#include "ronde/comm/testing/requests.h"
+
+namespace ronde::comm::tests {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(Engine& engine) : engine_(engine) {}
+
+  void check(const Group& group, const std::vector<Call>& calls, const Order& order) {
+    for (const std::string& problem : run_calls(engine_, group, calls, order)) throw std::runtime_error(problem);
+    checks_ += calls.size();
+  }
+  std::size_t checks() const { return checks_; }
+
+ private:
+  Engine& engine_;
+  std::size_t checks_ = 0;
+};
+
+void check_everything(Checker& checker, const Group& group) {
+  for (const Operation operation : kAllOperations)
+    for (const DType dtype : kAllDTypes) {
+      std::vector<Call> calls = every_call(operation, dtype, group.size());
+      checker.check(group, calls, {.seed = 1 + static_cast<std::uint64_t>(dtype)});
+      if (operation != Operation::Send) checker.check(group, calls, {.grouped = true});
+      for (Call& call : calls) call.name.clear();
+      checker.check(group, calls, {});
+    }
+}
+
+// The same names step after step, so that plans are made, and now and then something else.
+void check_steps(Checker& checker, const Group& group) {
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    std::vector<Call> calls = every_call(Operation::Allreduce, DType::F32, group.size());
+    for (Call& call : calls) call.seed += step;
+    if (step == 6) calls.resize(calls.size() / 2);
+    if (step == 8) calls.front().shape = {1000, 1000};
+    checker.check(group, calls, {.seed = step + 1});
+  }
+}
+
+void check_joins(Checker& checker, const Group& group) {
+  for (int round = 0; round <= group.rank(); ++round) {
+    Call call{.name = "joinable", .shape = {1000}, .op = ReduceOp::Average};
+    for (int member = 0; member < round; ++member) call.joined.push_back(member);
+    checker.check(group, {call}, {});
+  }
+  if (group.join().wait().last_joined != group.size() - 1) throw std::runtime_error("another one joined last");
+}
+
+void run() {
+  const auto engine = make_engine();
+  Checker checker(*engine);
+  check_everything(checker, engine->world());
+  check_steps(checker, engine->world());
+  check_joins(checker, engine->world());
+  std::vector<int> backwards(static_cast<std::size_t>(engine->size()));
+  std::iota(backwards.rbegin(), backwards.rend(), 0);
+  const Group group = engine->make_group(backwards);
+  check_steps(checker, group);
+  engine->drop_group(group);
+  say(fmt::format("ok {} checks", checker.checks()));
+}
+
+}  // namespace
+}  // namespace ronde::comm::tests
+
+int main() {
+  return ronde::comm::tests::run_program(ronde::comm::tests::run);
+}
