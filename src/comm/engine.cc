@@ -91,6 +91,13 @@ Handle Group::submit(Request request) const {
   return submit(std::move(one)).front();
 }
 
+Result Group::run(Request request) const {
+  std::vector<Request> one;
+  one.push_back(std::move(request));
+  const Handle handle(engine_->submit(core_, std::move(one), /*waits_at_once=*/true).front());
+  return handle.wait();
+}
+
 std::vector<Handle> Group::submit(std::vector<Request> requests) const {
   std::vector<Handle> handles;
   for (auto& ticket : engine_->submit(core_, std::move(requests))) handles.push_back(Handle(std::move(ticket)));

@@ -69,7 +69,8 @@ class EngineMismatch : public testing::TestWithParam<std::tuple<Difference, int>
     for (const std::string& message : messages) EXPECT_EQ(message, messages.front());
     std::vector<std::string> words = difference().words;
     words.push_back(name);
-    for (int rank = 0; rank < ranks(); ++rank) words.push_back(std::to_string(rank));
+    words.push_back(ranks() == 2 ? "rank 0: " : ranks() == 3 ? "ranks 0 and 1: " : "ranks 0, 1 and 2: ");
+    words.push_back(fmt::format("rank {}: ", ranks() - 1));
     for (const std::string& word : words)
       EXPECT_NE(messages.front().find(word), std::string::npos) << word << " is not in: " << messages.front();
   }

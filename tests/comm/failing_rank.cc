@@ -1,12 +1,14 @@
 // usage: failing_rank HOW PHASE VICTIM
-// The victim ends (HOW: kill, exit, throw or _exit) when its engine comes into PHASE (idle, negotiating, voting,
-// reducing, shutting_down), or before it has one (starting). The others say when and what they hear of it, and that
-// they have left by the front door.
+// The victim ends (HOW: kill, exit, throw or _exit) when its engine comes into PHASE (negotiating, voting, reducing,
+// shutting_down), has nothing to do (idle), or is not there yet (starting). The others say when and what they hear of
+// it, and that they have left by the front door.
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -52,10 +54,17 @@ struct Doom {
   std::atomic<bool> reached = false;
 
   void phase_comes(Phase now) {
-    if (!armed || now != phase || reached.exchange(true)) return;
+    if (!armed || now != phase || phase == Phase::Idle || reached.exchange(true)) return;
     end_process(task.how);
   }
 };
+
+// Waits, and throws when the time has come for it.
+void wait(const Handle& handle, const Doom* doom) {
+  while (doom != nullptr && !handle.poll())
+    if (doom->reached && doom->task.how == "throw") throw std::runtime_error("the victim throws");
+  handle.wait();
+}
 
 // One step, the same each time: so that there are plans to vote on.
 void step(Engine& engine, const Doom* doom) {
@@ -65,22 +74,23 @@ void step(Engine& engine, const Doom* doom) {
   std::vector<Handle> handles;
   for (std::size_t i = 0; i < values.size(); ++i)
     handles.push_back(engine.world().allreduce(fmt::format("gradient {}", i), buffer_of(values[i])));
-  for (const Handle& handle : handles)
-    while (doom != nullptr && !handle.poll())
-      if (doom->reached && doom->task.how == "throw") throw std::runtime_error("the victim throws");
-  for (const Handle& handle : handles) handle.wait();
+  for (const Handle& handle : handles) wait(handle, doom);
 }
 
 [[noreturn]] void be_the_victim(Engine& engine, Doom& doom) {
+  const std::string& phase = doom.task.phase;
   for (int i = 0; i < 2; ++i) step(engine, &doom);
   doom.armed = true;
-  if (doom.task.phase == "shutting_down") engine.shutdown();
-  // An engine becomes idle when its program asks for nothing; all others are reached by going on.
-  const int steps = doom.task.phase == "shutting_down" ? 0 : doom.task.phase == "idle" ? 1 : 100;
-  for (int i = 0; i < steps && !doom.reached; ++i) step(engine, &doom);
+  if (phase == "idle") {  // its program asks for nothing more
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    doom.reached = true;
+    end_process(doom.task.how);
+  }
+  if (phase == "shutting_down") engine.shutdown();
+  for (int i = 0; i < 100 && !doom.reached; ++i) step(engine, &doom);
   // Negotiations are for what is new.
   std::vector<float> fresh(10, 1.0f);
-  if (doom.task.phase == "negotiating" && !doom.reached) engine.world().allreduce("fresh", buffer_of(fresh)).wait();
+  if (phase == "negotiating" && !doom.reached) wait(engine.world().allreduce("fresh", buffer_of(fresh)), &doom);
   for (int i = 0; i < 2000 && !doom.reached; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (doom.reached && doom.task.how == "throw") throw std::runtime_error("the victim throws");
   while (doom.reached) std::this_thread::sleep_for(std::chrono::seconds(1));  // another thread is about to end us
@@ -88,8 +98,9 @@ void step(Engine& engine, const Doom* doom) {
   ::_exit(9);
 }
 
-void survive(const Task& task) {
+void survive(const Task& task, int rank) {
   std::signal(SIGTERM, SIG_IGN);  // the launcher tells all to stop when one fails; here they end by themselves
+  std::ofstream(fmt::format("ready.{}", rank));
   std::atexit([] { say("leaves by the front door"); });
   try {
     const auto engine = make_engine();
@@ -104,8 +115,12 @@ void survive(const Task& task) {
 
 void run(const Task& task) {
   const int rank = std::stoi(Environment::of_process().get(kRankVariable).value_or("0"));
-  if (rank != task.victim) return survive(task);
+  if (rank != task.victim) return survive(task, rank);
   if (task.phase == "starting") {
+    const int size = std::stoi(Environment::of_process().get(kSizeVariable).value_or("1"));
+    for (int other = 0; other < size; ++other)
+      while (other != rank && !std::filesystem::exists(fmt::format("ready.{}", other)))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     end_process(task.how);
     throw std::runtime_error("the victim throws");
   }

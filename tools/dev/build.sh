@@ -44,6 +44,8 @@ run_for_user() {
 demo() {
   step "Running 'ronde info'" "what this build can do on this machine"
   run_with_paths ronde info
+  step "Running 'ronde bench allreduce -n 2'" "two ranks reduce tensors together: by name, the link alone, a plain copy"
+  run_with_paths ronde bench allreduce -n 2 --sizes 1KiB,128KiB,1MiB,16MiB
 }
 
 run_tests() {

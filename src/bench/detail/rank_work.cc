@@ -83,7 +83,7 @@ double RankWork::time_engine(const Command& command, std::byte* memory) {
   const std::string name = command.what + "." + command.dtype + "." + std::to_string(command.bytes);
   const comm::Buffer buffer{
       .data = memory, .dtype = dtype, .shape = {static_cast<std::int64_t>(command.bytes / comm::size_of(dtype))}};
-  const auto reduce = [&] { world.allreduce(name, buffer).wait(); };
+  const auto reduce = [&] { world.run({.name = name, .input = buffer}); };
   check_sum(command, engine_.size(), memory, reduce);
   return time_rounds(command, reduce);
 }

@@ -37,7 +37,7 @@ double StepWork::time(const Command& command) {
     return time_rounds(command, [&] { step(); });
   }
   const comm::Group world = engine_.world();
-  return time_rounds(command, [&] { world.allreduce("contiguous", comm::buffer_of(whole_)).wait(); });
+  return time_rounds(command, [&] { world.run({.name = "contiguous", .input = comm::buffer_of(whole_)}); });
 }
 
 void StepWork::step() {

@@ -31,7 +31,15 @@ void Agreement::submit(Unit& unit) {
     if (run_) run_->wait_for_stranger();
     return;
   }
-  if (unit.key) unit.key->unit = &unit;
+  if (unit.key) {
+    unit.key->unit = &unit;
+    // A name that comes again begins a new cycle: that the last one was waited for parts nothing in this one.
+    if (unit.key->cycle == cycle_) {
+      ++cycle_;
+      unit.fence = false;
+    }
+    unit.key->cycle = cycle_;
+  }
   if (!unit.key) next_sequence_ = unit.sequence + 1;
   // What came without a name before it and found no place in the plan goes first.
   if (run_ && (unit.key || unnamed_.empty()) && run_->submit(unit)) return;

@@ -120,6 +120,7 @@ class Agreement {
   int leader_ = 0, last_joined_ = -1;
 
   std::uint64_t next_sequence_ = 0;
+  std::uint64_t cycle_ = 1;       // of my program
   std::size_t cursor_ = 0;        // the leader: how many of pending_ this round has been through
   Proposal proposal_;             // the one that is being answered
   std::vector<Unit*> units_;      // my units for it; nullptr: I have none

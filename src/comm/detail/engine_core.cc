@@ -133,9 +133,9 @@ void EngineCore::fail_all(const Error& why) {
   for (const auto& group : groups_) group->fail(why);
 }
 
-bool EngineCore::anything_to_do() const {
+bool EngineCore::anything_to_do(GroupCore::Effort effort) const {
   if (fresh_.load(std::memory_order_acquire)) return true;
-  return std::ranges::any_of(groups_, [](const auto& group) { return group->can_advance(); });
+  return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
 }
 
 bool EngineCore::anything_pending() const {
@@ -148,7 +148,8 @@ std::uint32_t EngineCore::get_ready_to_sleep() {
     std::lock_guard lock(inbox_mutex_);
     for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
   }
-  return node().about_to_sleep();
+  const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
+  return node().about_to_sleep(!busy);
 }
 
 void EngineCore::give_up_token() {
@@ -160,7 +161,6 @@ void EngineCore::give_up_token() {
 
 void EngineCore::run(const std::stop_token& stop) {
   name_this_thread("ronde engine");
-  if (options_.on_phase) options_.on_phase(Phase::Idle);
   // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
   const auto worth_looking = [&] {
     const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
@@ -180,6 +180,7 @@ void EngineCore::run(const std::stop_token& stop) {
     const std::uint32_t rung = get_ready_to_sleep();
     const bool more = anything_to_do();
     const Deadline until = next_look();
+    if (options_.on_phase && !until.at()) options_.on_phase(Phase::Idle);
     token_.unlock();
     if (!more && !stop.stop_requested()) node().sleep_since(rung, until);
   }
@@ -192,6 +193,9 @@ Deadline EngineCore::next_look() {
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.
   if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  // Votes ring only those who pass them on. Who may be in a circle must not hear of one late.
+  if (std::ranges::any_of(groups_, [](const auto& group) { return group->waits_elsewhere(); }))
+    return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
 
@@ -211,7 +215,7 @@ void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
     drive(*ticket);
   } else {
     const int self = node().rank();
-    node().ring({&self, 1});
+    node().summon({&self, 1});
   }
   // Whoever does the work now may need this core.
   constexpr Patience kGiveWay{.looks = 0, .yields = 10};
@@ -237,11 +241,19 @@ bool EngineCore::try_token() {
 void EngineCore::nudge() {
   if (!try_token()) {
     const int self = node().rank();
-    return node().ring({&self, 1});
+    return node().summon({&self, 1});
   }
   node().awake();
-  while (progress(GroupCore::Effort::Little)) {
-  }
+  // Ranks in step answer within a microsecond. Going at once would make them wake the engine's thread just before the
+  // program waits for the answer itself.
+  const Patience brief{.looks = patience_.looks / 20, .yields = 0};
+  const auto soon = [this] {
+    return std::ranges::any_of(groups_, [](const auto& group) { return group->ends_soon(); });
+  };
+  do {
+    while (progress(GroupCore::Effort::Little)) {
+    }
+  } while (soon() && brief.wait([this] { return anything_to_do(GroupCore::Effort::Little); }));
   give_up_token();
 }
 
@@ -274,7 +286,7 @@ void EngineCore::heard_of(int peer, const std::string& farewell) {
     fresh_.store(true, std::memory_order_release);
   }
   const int self = node().rank();
-  node().ring({&self, 1});
+  node().summon({&self, 1});
 }
 
 void EngineCore::note_departures() {
@@ -323,15 +335,21 @@ void EngineCore::vanish() {
   end(nullptr, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
 }
 
-// Why this rank leaves, as far as the engine knows.
-Farewell EngineCore::first_trouble() const {
-  if (!departures_.empty()) return {.first_cause = departures_.front().blamed, .why = departures_.front().text};
+// What the engine knows about why this rank leaves: another may have made it leave.
+Farewell EngineCore::with_first_trouble(Farewell farewell) const {
+  std::string trouble;
+  if (!departures_.empty()) {
+    farewell.first_cause = departures_.front().blamed;
+    trouble = departures_.front().text;
+  }
   for (const auto& group : groups_) {
     const auto refusal = group->refusal();
-    if (refusal)
-      return {.first_cause = refusal->ranks().empty() ? -1 : refusal->ranks().front(), .why = refusal->what()};
+    if (!refusal || !trouble.empty()) continue;
+    if (!refusal->ranks().empty()) farewell.first_cause = refusal->ranks().front();
+    trouble = refusal->what();
   }
-  return {};
+  if (!trouble.empty()) farewell.why += (farewell.why.empty() ? "" : ", after ") + trouble;
+  return farewell;
 }
 
 void EngineCore::end(const std::string* farewell, const Error& why) {
@@ -349,7 +367,7 @@ void EngineCore::end(const std::string* farewell, const Error& why) {
   {
     std::lock_guard lock(token_);
     drain();
-    if (farewell && read_farewell(words).why.empty()) words = write_farewell(first_trouble());
+    if (farewell) words = write_farewell(with_first_trouble(read_farewell(words)));
     fail_all(why);
   }
   if (farewell) watchdog_->say(words);

@@ -36,7 +36,9 @@ class EngineCore {
   int local_size() const { return node().size(); }
   const std::shared_ptr<GroupCore>& world() const { return world_; }
 
-  std::vector<std::shared_ptr<Ticket>> submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests);
+  // `waits_at_once`: the caller does; nobody else needs to look at it before.
+  std::vector<std::shared_ptr<Ticket>> submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests,
+                                              bool waits_at_once = false);
   // With the engine of the ticket, which may be gone when the ticket is ready.
   static void wait(const std::shared_ptr<Ticket>& ticket);
   static bool poll(const std::shared_ptr<Ticket>& ticket);
@@ -64,10 +66,10 @@ class EngineCore {
   // Submitting; engine_submit.cc.
   std::shared_ptr<Ticket> make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank);
   std::vector<std::shared_ptr<Ticket>> submit_unit(const std::shared_ptr<GroupCore>& group,
-                                                   std::vector<Request> requests);
+                                                   std::vector<Request> requests, bool waits_at_once);
   void open_names(const std::vector<std::shared_ptr<Ticket>>& tickets);
   std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
-  void post(const std::vector<std::shared_ptr<Ticket>>& tickets);
+  void post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool waits_at_once);
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
 
@@ -84,7 +86,7 @@ class EngineCore {
   bool drain();
   void add_group(const std::shared_ptr<GroupCore>& group);
   void note_departures();
-  bool anything_to_do() const;
+  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All) const;
   bool try_token();
   // These give the token up.
   void drive(const Ticket& ticket);
@@ -98,7 +100,7 @@ class EngineCore {
   void run(const std::stop_token& stop);
   Deadline next_look();
   void heard_of(int peer, const std::string& farewell);
-  Farewell first_trouble() const;
+  Farewell with_first_trouble(Farewell farewell) const;
   void end(const std::string* farewell, const Error& why);
 
   const EngineOptions options_;

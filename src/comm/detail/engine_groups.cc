@@ -102,7 +102,7 @@ std::shared_ptr<Ticket> EngineCore::agree_on_group(Operation operation, std::str
   ticket.made = subject;
   complete(ticket);
   open_names(tickets);
-  post(tickets);
+  post(tickets, true);
   wait(tickets.front());
   if (ticket.error) throw *ticket.error;
   return tickets.front();

@@ -55,7 +55,7 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
 }
 
 std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<GroupCore>& group,
-                                                        std::vector<Request> requests) {
+                                                        std::vector<Request> requests, bool waits_at_once) {
   check_open(*group);
   for (const Request& request : requests) {
     validate(request, group->rank(), group->size());
@@ -63,7 +63,7 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<Gr
       throw Error::bad_input("join cannot be submitted together with others");
   }
   if (requests.empty()) return {};
-  if (std::ranges::none_of(requests, between_two)) return submit_unit(group, std::move(requests));
+  if (std::ranges::none_of(requests, between_two)) return submit_unit(group, std::move(requests), waits_at_once);
   // Members that send to each other cannot wait for third ones: each of these requests is matched by itself.
   std::vector<std::shared_ptr<Ticket>> tickets;
   for (Request& request : requests) {
@@ -71,13 +71,13 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<Gr
     if (const auto refusal = target->refusal()) throw *refusal;
     std::vector<Request> one;
     one.push_back(std::move(request));
-    tickets.push_back(submit_unit(target, std::move(one)).front());
+    tickets.push_back(submit_unit(target, std::move(one), waits_at_once).front());
   }
   return tickets;
 }
 
 std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_ptr<GroupCore>& group,
-                                                             std::vector<Request> requests) {
+                                                             std::vector<Request> requests, bool waits_at_once) {
   std::vector<std::shared_ptr<Ticket>> tickets;
   tickets.reserve(requests.size());
   for (Request& request : requests) tickets.push_back(make_ticket(std::move(request), group, group->rank()));
@@ -88,7 +88,7 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_p
   complete(*tickets.front());
   open_names(tickets);
   try {
-    post(tickets);
+    post(tickets, waits_at_once);
   } catch (...) {
     for (const auto& ticket : tickets)
       if (ticket->slot) NameTable::close(*ticket->slot);
@@ -121,7 +121,7 @@ void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets)
   first.key = tickets.size() == 1 ? first.slot : names.open(joint_name(tickets));
 }
 
-void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets) {
+void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool waits_at_once) {
   Ticket& first = *tickets.front();
   GroupCore& group = *first.group;
   const auto now = monotonic_now();
@@ -142,11 +142,11 @@ void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets) {
     group.live.fetch_add(static_cast<int>(tickets.size()), std::memory_order_relaxed);
     inbox_.push_back({tickets.front(), false});
     fresh_.store(true, std::memory_order_release);
-    matters = group.outside.indifferent == 0;
+    matters = group.outside.indifferent == 0 || first.description.operation == Operation::Join;
     if (!matters) --group.outside.indifferent;
     start_clock = std::exchange(sleeps_for_good_, false);
   }
-  if (matters) nudge();
+  if (matters && !waits_at_once) nudge();
   if (start_clock) node().wake_self();
 }
 

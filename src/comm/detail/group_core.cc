@@ -41,43 +41,40 @@ void GroupCore::come_into(Phase phase) const {
   if (context_.options.on_phase) context_.options.on_phase(phase);
 }
 
-bool GroupCore::can_advance() const {
-  return (agreeing_ && agreeing_.can_advance()) || (moving_ && moving_.can_advance());
-}
-
-bool GroupCore::small_move() const {
+bool GroupCore::worth_moving(Effort effort) const {
   constexpr std::size_t kSmall = 64 << 10;
+  if (effort == Effort::All || queue_.empty()) return true;
   std::size_t bytes = 0;
   for (const BucketItem& item : queue_.front()) bytes += item.unit ? item.unit->fusion.bytes : kSmall + 1;
   return bytes <= kSmall;
 }
 
+bool GroupCore::can_advance(Effort effort) const {
+  return (agreeing_ && agreeing_.can_advance()) || (moving_ && moving_.can_advance() && worth_moving(effort));
+}
+
 bool GroupCore::advance(Effort effort) {
   bool further = false;
-  for (bool more = true; more;) {
-    more = false;
-    if (agreeing_ && agreeing_.can_advance()) more = advance_task(agreeing_, false);
-    const bool worth = effort == Effort::All || (moving() && small_move());
-    if (worth && moving_ && moving_.can_advance()) more = advance_task(moving_, true) || more;
-    further = further || more;
+  while (can_advance(effort)) {
+    further = true;
+    if (agreeing_ && agreeing_.can_advance()) advance_task(agreeing_, false);
+    if (moving_ && moving_.can_advance() && worth_moving(effort)) advance_task(moving_, true);
   }
   if (!departures_.empty()) check_departures();
   return further;
 }
 
 // A task that fails has no way on: the group is over.
-bool GroupCore::advance_task(Task& task, bool is_move) {
+void GroupCore::advance_task(Task& task, bool is_move) {
   try {
     if (is_move) trace_.move_resumes();
     task.advance();
     if (is_move && moving()) trace_.move_waits();
-    return true;
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {
     fail(Error(Error::Kind::System, fmt::format("{}: {}", title_, error.what())));
   }
-  return false;
 }
 
 void GroupCore::run(Bucket bucket) {

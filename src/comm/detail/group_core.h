@@ -79,12 +79,16 @@ class GroupCore {
   void measure_clocks() { measures_clocks_ = true; }
   void submit(Ticket& first) { agreement_.submit(first); }
   void wait_for(Ticket& ticket);
-  bool can_advance() const;
   // How much work the calling thread is willing to do: all of it; or only to agree and to move what is small.
   enum class Effort { All, Little };
+  bool can_advance(Effort effort) const;
   bool advance(Effort effort);  // true when it got any further
   bool moving() const { return !queue_.empty(); }
-  bool small_move() const;
+  bool under_way() const { return moving() || round_began_.count() > 0; }
+  // Peers that keep step need a microsecond for what is under way.
+  bool ends_soon() const { return round_began_.count() > 0 || (moving() && worth_moving(Effort::Little)); }
+  // The program has submitted a part of a bucket, and waits for something in another group.
+  bool waits_elsewhere() const;
   bool idle() const { return live.load(std::memory_order_relaxed) == 0; }
   std::size_t indifferent() const { return agreement_.indifferent(); }
   Link& link() { return *link_; }
@@ -120,7 +124,8 @@ class GroupCore {
   void stop_agreeing(const Why& why);
   void stop_moving(const Why& why);
   void check_departures();
-  bool advance_task(Task& task, bool is_move);
+  bool worth_moving(Effort effort) const;
+  void advance_task(Task& task, bool is_move);
   void come_into(Phase phase) const;
 
   GroupContext& context_;

@@ -59,8 +59,11 @@ std::string explanation(const Unit* unit, std::size_t index) {
 // With a plan: another member has said no; or it waits for my vote while my program, which has not submitted all of the
 // bucket, waits for something in another group. That may be a circle, and what both have must run now.
 bool GroupCore::must_refuse() const {
-  if (link_->refused()) return true;
-  return context_.wanted > wanted_ && agreement_.holds_any() && !agreement_.wants_round() && link_->begun();
+  return link_->refused() || (waits_elsewhere() && link_->begun());
+}
+
+bool GroupCore::waits_elsewhere() const {
+  return agreement_.planned() && context_.wanted > wanted_ && agreement_.holds_any() && !agreement_.wants_round();
 }
 
 Task GroupCore::agree() {
@@ -93,7 +96,7 @@ Task GroupCore::agree_once() {
     trace_.round_begins(waiting ? Ticket::of(*waiting).submitted : std::chrono::nanoseconds(0));
   }
   Words words = agreement_.open(planned && must_refuse());
-  co_await link_->combine(words);
+  co_await link_->combine(words, !planned);  // a vote wakes nobody who is not ready for it
   switch (agreement_.opened(words)) {
     case Agreement::Opened::Runs: run(agreement_.take_bucket()); break;
     case Agreement::Opened::PlanOver: ++context_.statistics.plans_given_up; break;

@@ -21,6 +21,7 @@ struct NameSlot {
   std::atomic<bool> live = false;  // a request of this name is on its way here
   RequestId id = kNoId;            // the number that the group has agreed on; touched by the engine alone
   Unit* unit = nullptr;            // what waits under this name; touched by the engine alone
+  std::uint64_t cycle = 0;         // of this member's program, in which it came last; touched by the engine alone
 };
 
 // The names of a group. Names are sent once: members learn them in the order of the proposals, so that all have the

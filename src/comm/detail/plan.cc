@@ -38,8 +38,8 @@ std::optional<Plan> Planner::observe(std::span<const PlanItem> executed) {
         if (before.id != kNoId) last_ids_.emplace(before.id, before.signature);
       cycle_.clear();
       seen_ = {item.id};
-      plan.reset();  // it went on differently
     }
+    plan.reset();  // if there was one, it goes on differently
     cycle_.push_back(item);
     if (repeats()) {
       ++epoch_;

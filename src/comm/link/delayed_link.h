@@ -20,8 +20,9 @@ class DelayedLink final : public Link {
   bool refused() const override { return link_->refused(); }
   std::vector<int> silent() const override { return link_->silent(); }
   void wake(const std::vector<int>& members) const override { link_->wake(members); }
-  Task combine(std::span<std::uint64_t> words) override {
-    return later([=, this] { return link_->combine(words); });
+  using Link::combine;
+  Task combine(std::span<std::uint64_t> words, bool summons) override {
+    return later([=, this] { return link_->combine(words, summons); });
   }
   Task spread(std::string& bytes, int from) override {
     return later([=, this, &bytes] { return link_->spread(bytes, from); });

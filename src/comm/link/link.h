@@ -32,14 +32,16 @@ class Link {
   // --- control
   // Has another member begun the next combine()? May be said late, but not never.
   virtual bool begun() const = 0;
-  // Has another member begun it with 0 as its first word?
+  // Has another member begun it with 0 as its only word?
   virtual bool refused() const = 0;
   // Members that have not begun the combine() that is under way, or the next one.
   virtual std::vector<int> silent() const = 0;
   // Makes their engines look at what their programs have submitted.
   virtual void wake(const std::vector<int>& members) const = 0;
   // Each word becomes the minimum over all members. REQUIRES: at most kMostWords.
-  virtual Task combine(std::span<std::uint64_t> words) = 0;
+  // `summons`: members that have nothing under way are woken to take part; otherwise they come when they are ready.
+  virtual Task combine(std::span<std::uint64_t> words, bool summons) = 0;
+  Task combine(std::span<std::uint64_t> words) { return combine(words, false); }
   // Everyone's `bytes` become those of `from`. A combine() must come between two of them.
   virtual Task spread(std::string& bytes, int from) = 0;
   // Everyone gets everyone's `mine`, of which at most kSmallBytes are taken. Rare: who asked for what, who is missing.

@@ -16,11 +16,12 @@ std::vector<std::unique_ptr<Node>> Node::for_threads(int ranks, std::size_t aren
   return nodes;
 }
 
-void Node::ring(std::span<const int> peers) const {
+void Node::wake(std::span<const int> peers, State deepest) const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const int peer : peers) {
     Header& theirs = header(peer);
-    if (!theirs.asleep.load(std::memory_order_relaxed)) continue;
+    const std::uint32_t state = theirs.asleep.load(std::memory_order_relaxed);
+    if (state == kAwake || state > deepest) continue;
     theirs.bell.fetch_add(1, std::memory_order_release);
     futex_wake_all(theirs.bell);
   }

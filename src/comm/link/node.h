@@ -32,8 +32,11 @@ class Node {
   std::byte* base(int peer) const { return arenas_[static_cast<std::size_t>(peer)]->data(); }
   Arena& arena() { return arena_; }
 
-  // Wakes those of the ranks that sleep. Any thread may call it, also for the own rank.
-  void ring(std::span<const int> peers) const;
+  // Wakes those of the ranks that sleep in the middle of something: what they wait for may have come. Any thread may
+  // call it.
+  void ring(std::span<const int> peers) const { wake(peers, kWaiting); }
+  // Wakes also those that have nothing under way: something begins. Also for the own rank.
+  void summon(std::span<const int> peers) const { wake(peers, kIdle); }
   // Called by whoever carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
   template <class Look>
   void sleep(Look anything_to_do, Deadline until = {}) {
@@ -43,18 +46,23 @@ class Node {
   }
   // The same in steps, for work that may pass to another thread: from about_to_sleep() on, rings are made and counted;
   // look once more; then sleep_since() what it gave. awake(): rings are not needed, somebody is looking.
-  std::uint32_t about_to_sleep() {
+  // Idle: nothing is under way, so only summons are worth being woken for.
+  std::uint32_t about_to_sleep(bool idle = false) {
     const std::uint32_t rung = header(rank_).bell.load(std::memory_order_acquire);
-    header(rank_).asleep.store(1, std::memory_order_relaxed);
+    header(rank_).asleep.store(idle ? kIdle : kWaiting, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return rung;
   }
   void sleep_since(std::uint32_t rung, Deadline until) const;
-  void awake() { header(rank_).asleep.store(0, std::memory_order_relaxed); }
+  void awake() { header(rank_).asleep.store(kAwake, std::memory_order_relaxed); }
   // Wakes the thread of this rank that sleeps, whatever it thinks of that.
   void wake_self() const;
 
  private:
+  enum State : std::uint32_t { kAwake = 0, kWaiting = 1, kIdle = 2 };
+  // Wakes who sleeps in a state up to this one.
+  void wake(std::span<const int> peers, State deepest) const;
+
   // Lies at the start of every arena. Doorbells stand on lines of their own, for the others look at them all the time.
   struct Header {
     alignas(64) std::atomic<std::uint32_t> bell;

@@ -32,31 +32,42 @@ bool ShmLink::begun() const {
 }
 
 bool ShmLink::refused() const {
-  const std::uint64_t before_it = combines_ * static_cast<std::uint64_t>(steps_);
-  for (int step = 0; step < steps_; ++step) {
-    const ControlArea& theirs = control(before(1 << step));
-    const std::uint64_t shown = theirs.shown.load(std::memory_order_acquire);
-    for (std::uint64_t theirs_shown = before_it; theirs_shown < shown; ++theirs_shown)
-      if (theirs.words[combines_ % 2][theirs_shown - before_it][0] == 0) return true;
-  }
-  return false;
+  return std::ranges::any_of(control_, [this](const ControlArea* theirs) {
+    return theirs->refused.load(std::memory_order_acquire) == combines_ + 1;
+  });
 }
 
-void ShmLink::show(int step, std::span<const std::uint64_t> words) {
+// A no must reach everyone, also who would hear of it only from others that have already said yes. It is rare.
+void ShmLink::show_refusal() {
+  control(rank()).refused.store(combines_ + 1, std::memory_order_release);
+  std::vector<int> everyone;
+  for (int member = 0; member < size(); ++member) everyone.push_back(data_.node_rank(member));
+  data_.node().summon(everyone);
+  ++traffic_.messages;
+  traffic_.bytes += sizeof(std::uint64_t);
+}
+
+void ShmLink::show(int step, std::span<const std::uint64_t> words, bool summons) {
   ControlArea& mine = control(rank());
   std::ranges::copy(words, mine.words[combines_ % 2][static_cast<std::size_t>(step)].begin());
   mine.shown.store(combines_ * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step) + 1,
                    std::memory_order_release);
   const int reader = data_.node_rank((rank() + (1 << step)) % size());
-  data_.node().ring({&reader, 1});
+  // Who has not begun looks at what I show when it does.
+  if (summons) {
+    data_.node().summon({&reader, 1});
+  } else {
+    data_.node().ring({&reader, 1});
+  }
   ++traffic_.messages;
   traffic_.bytes += words.size_bytes() + sizeof(std::uint64_t);
 }
 
-Task ShmLink::combine(std::span<std::uint64_t> words) {
+Task ShmLink::combine(std::span<std::uint64_t> words, bool summons) {
   const std::uint64_t first = combines_ * static_cast<std::uint64_t>(steps_);
+  if (words.size() == 1 && words[0] == 0 && size() > 1) show_refusal();
   for (int step = 0; step < steps_; ++step) {
-    show(step, words);
+    show(step, words, summons);
     const ControlArea& theirs = control(before(1 << step));
     co_await reaches(theirs.shown, first + static_cast<std::uint64_t>(step) + 1);
     const auto& heard = theirs.words[combines_ % 2][static_cast<std::size_t>(step)];
@@ -107,6 +118,7 @@ Task ShmLink::tell(std::string mine, std::vector<std::string>& all) {
   ++traffic_.messages;
   traffic_.bytes += shown.size();
   co_await exchange(talk_, std::as_bytes(std::span(shown)), read);
+  co_await combine({});  // everyone has read: spread() uses the same buffers
 }
 
 std::vector<int> ShmLink::silent() const {
@@ -120,7 +132,7 @@ std::vector<int> ShmLink::silent() const {
 void ShmLink::wake(const std::vector<int>& members) const {
   std::vector<int> peers;
   for (const int member : members) peers.push_back(data_.node_rank(member));
-  data_.node().ring(peers);
+  data_.node().summon(peers);
 }
 
 void ShmLink::finish_round() {

@@ -20,6 +20,7 @@ struct ControlArea {
   static constexpr std::size_t kSteps = 12;  // up to 4096 members
 
   alignas(64) std::atomic<std::uint64_t> shown;    // steps, over the life of the link
+  alignas(64) std::atomic<std::uint64_t> refused;  // the last combine that began with a 0, plus one
   alignas(64) std::atomic<std::uint64_t> rounds;   // rounds of control that are done
   alignas(64) std::atomic<std::uint64_t> buckets;  // buckets that are done
   std::array<std::array<std::array<std::uint64_t, Link::kMostWords>, kSteps>, 2> words;
@@ -45,7 +46,8 @@ class ShmLink final : public Link {
   bool refused() const override;
   std::vector<int> silent() const override;
   void wake(const std::vector<int>& members) const override;
-  Task combine(std::span<std::uint64_t> words) override;
+  using Link::combine;
+  Task combine(std::span<std::uint64_t> words, bool summons) override;
   Task spread(std::string& bytes, int from) override;
   Task tell(std::string mine, std::vector<std::string>& all) override;
   void finish_round() override;
@@ -66,7 +68,8 @@ class ShmLink final : public Link {
  private:
   int before(int distance) const { return (rank() + size() - distance) % size(); }
   ControlArea& control(int member) const { return *control_[static_cast<std::size_t>(member)]; }
-  void show(int step, std::span<const std::uint64_t> words);
+  void show(int step, std::span<const std::uint64_t> words, bool summons);
+  void show_refusal();
 
   Channel talk_, data_;
   std::vector<ControlArea*> control_;  // by member
