@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ronde/comm/types.h"
@@ -53,42 +54,16 @@ struct Buffer {
 };
 
 template <class T>
-constexpr DType dtype_of();
-template <>
-constexpr DType dtype_of<std::uint8_t>() {
-  return DType::U8;
-}
-template <>
-constexpr DType dtype_of<std::int8_t>() {
-  return DType::I8;
-}
-template <>
-constexpr DType dtype_of<std::uint16_t>() {
-  return DType::U16;
-}
-template <>
-constexpr DType dtype_of<std::int16_t>() {
-  return DType::I16;
-}
-template <>
-constexpr DType dtype_of<std::int32_t>() {
-  return DType::I32;
-}
-template <>
-constexpr DType dtype_of<std::int64_t>() {
-  return DType::I64;
-}
-template <>
-constexpr DType dtype_of<float>() {
-  return DType::F32;
-}
-template <>
-constexpr DType dtype_of<double>() {
-  return DType::F64;
-}
-template <>
-constexpr DType dtype_of<bool>() {
-  return DType::Bool;
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return DType::Bool;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::U8;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DType::I8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DType::U16;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DType::I16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DType::I32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::I64;
+  if constexpr (std::is_same_v<T, float>) return DType::F32;
+  if constexpr (std::is_same_v<T, double>) return DType::F64;
 }
 
 // The values of a vector or array as a buffer of one dimension.

@@ -73,13 +73,18 @@ TEST_P(EngineFailure, WhatIsSubmittedLaterFailsToo) {
   });
 }
 
+// They must outlive the engine: who stops in the middle leaves requests on their way.
+struct Tensors {
+  std::vector<float> large = std::vector<float>(100'000), small = std::vector<float>(10);
+};
+
 // Works on and on: a large tensor and a small one each step. Returns why it had to stop.
-std::optional<Error> work_until(Engine& engine, const std::atomic<bool>& killed) {
-  std::vector<float> large(100'000, 0.0f), small(10, 0.0f);
+std::optional<Error> work_until(Engine& engine, Tensors& tensors, const std::atomic<bool>& killed) {
   while (true) {
     try {
-      const std::vector<Handle> handles{engine.world().allreduce("large", buffer_of(large)),
-                                        engine.world().allreduce("small", buffer_of(small), {.op = ReduceOp::Max})};
+      const std::vector<Handle> handles{
+          engine.world().allreduce("large", buffer_of(tensors.large)),
+          engine.world().allreduce("small", buffer_of(tensors.small), {.op = ReduceOp::Max})};
       for (const Handle& handle : handles)
         while (!handle.poll())
           if (killed) return {};  // nobody knows what a dead rank would see
@@ -94,6 +99,7 @@ TEST_P(EngineFailure, KilledAtAnyMoment) {
   for (std::uint64_t attempt = 0; attempt < (tests::kSanitized ? 5 : 20); ++attempt) {
     ThreadJob job(ranks());
     std::latch begun(ranks()), over(ranks());
+    std::vector<Tensors> tensors(static_cast<std::size_t>(ranks()));
     std::atomic<std::int64_t> killed_at = 0;
     std::atomic<bool> killed = false, never = false;
     std::jthread killer([&] {
@@ -107,7 +113,7 @@ TEST_P(EngineFailure, KilledAtAnyMoment) {
     run_job(job, [&](std::unique_ptr<Engine>& engine) {
       begun.count_down();
       const bool dies = engine->rank() == victim();
-      const auto error = work_until(*engine, dies ? killed : never);
+      const auto error = work_until(*engine, tensors[static_cast<std::size_t>(engine->rank())], dies ? killed : never);
       if (!dies) expect_lost(error, victim(), std::chrono::nanoseconds(killed_at.load()));
       over.arrive_and_wait();
     });

@@ -25,7 +25,8 @@ struct AllreduceOptions {
 };
 
 // Ranks that run collectives together, in the order they were given. Members may submit in any order: names decide
-// what matches. Everything returns at once; leave the memory alone until the handle is ready.
+// what matches. Everything returns at once; leave the memory alone, and do not free it, until the handle is ready (also
+// when that is because the engine was shut down).
 //
 //   Handle handle = engine.world().allreduce("layer3.weight", buffer_of(gradient), {.op = ReduceOp::Average});
 //   handle.wait();

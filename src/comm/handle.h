@@ -10,8 +10,9 @@ namespace detail {
 class Ticket;
 }
 
-// A request on its way. Copies stand for the same request. It may outlive the engine, and may be dropped before it is
-// ready; the request then goes on, so its memory must stay. Safe to call from any thread.
+// A request on its way. Copies stand for the same request. It may be dropped before it is ready; the request then goes
+// on, so its memory must stay. Safe to call from any thread. It may outlive the engine; but no thread may be inside
+// wait() or poll() while the engine is destroyed. Engine::shutdown() ends all waits, and may come before.
 class Handle {
  public:
   Handle() = default;  // stands for nothing

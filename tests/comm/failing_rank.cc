@@ -66,20 +66,24 @@ void wait(const Handle& handle, const Doom* doom) {
   handle.wait();
 }
 
+// Must outlive the engine: when a step is left by an exception, its requests are still on their way.
+struct Tensors {
+  std::vector<std::vector<float>> gradients{std::vector<float>(10), std::vector<float>(1000),
+                                            std::vector<float>(300'000)};
+  std::vector<float> fresh{1.0f, 2.0f};
+};
+
 // One step, the same each time: so that there are plans to vote on.
-void step(Engine& engine, const Doom* doom) {
-  static constexpr std::size_t kSizes[] = {10, 1000, 300'000};
-  std::vector<std::vector<float>> values;
-  for (const std::size_t size : kSizes) values.emplace_back(size, 1.0f);
+void step(Engine& engine, Tensors& tensors, const Doom* doom) {
   std::vector<Handle> handles;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    handles.push_back(engine.world().allreduce(fmt::format("gradient {}", i), buffer_of(values[i])));
+  for (std::vector<float>& gradient : tensors.gradients)
+    handles.push_back(engine.world().allreduce(fmt::format("gradient {}", handles.size()), buffer_of(gradient)));
   for (const Handle& handle : handles) wait(handle, doom);
 }
 
-[[noreturn]] void be_the_victim(Engine& engine, Doom& doom) {
+[[noreturn]] void be_the_victim(Engine& engine, Tensors& tensors, Doom& doom) {
   const std::string& phase = doom.task.phase;
-  for (int i = 0; i < 2; ++i) step(engine, &doom);
+  for (int i = 0; i < 2; ++i) step(engine, tensors, &doom);
   doom.armed = true;
   if (phase == "idle") {  // its program asks for nothing more
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -87,10 +91,9 @@ void step(Engine& engine, const Doom* doom) {
     end_process(doom.task.how);
   }
   if (phase == "shutting_down") engine.shutdown();
-  for (int i = 0; i < 100 && !doom.reached; ++i) step(engine, &doom);
+  for (int i = 0; i < 100 && !doom.reached; ++i) step(engine, tensors, &doom);
   // Negotiations are for what is new.
-  std::vector<float> fresh(10, 1.0f);
-  if (phase == "negotiating" && !doom.reached) wait(engine.world().allreduce("fresh", buffer_of(fresh)), &doom);
+  if (phase == "negotiating" && !doom.reached) wait(engine.world().allreduce("fresh", buffer_of(tensors.fresh)), &doom);
   for (int i = 0; i < 2000 && !doom.reached; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (doom.reached && doom.task.how == "throw") throw std::runtime_error("the victim throws");
   while (doom.reached) std::this_thread::sleep_for(std::chrono::seconds(1));  // another thread is about to end us
@@ -102,10 +105,11 @@ void survive(const Task& task, int rank) {
   std::signal(SIGTERM, SIG_IGN);  // the launcher tells all to stop when one fails; here they end by themselves
   std::ofstream(fmt::format("ready.{}", rank));
   std::atexit([] { say("leaves by the front door"); });
+  Tensors tensors;
   try {
     const auto engine = make_engine();
     if (task.phase == "starting") throw std::runtime_error("it started without the victim");
-    while (true) step(*engine, nullptr);
+    while (true) step(*engine, tensors, nullptr);
   } catch (const Error& error) {
     const bool names_it = error.ranks() == std::vector{task.victim};
     say(fmt::format("hears at {}: {}: {}{}", monotonic_now().count(), name(error.kind()), error.what(),
@@ -127,8 +131,9 @@ void run(const Task& task) {
   Doom doom{.task = task, .phase = phases().at(task.phase)};
   EngineOptions options = options_of_process();
   options.on_phase = [&](Phase phase) { doom.phase_comes(phase); };
+  Tensors tensors;
   const auto engine = make_engine(options);
-  be_the_victim(*engine, doom);
+  be_the_victim(*engine, tensors, doom);
 }
 
 }  // namespace

@@ -185,9 +185,8 @@ Unit* Agreement::find(const Proposal::Entry& entry, NameSlot*& slot) {
   if (!entry.name.empty()) slot = &names_.learn(entry.name);
   if (entry.id != kNoId) slot = &names_.at(entry.id);
   if (slot) return slot->unit;
-  if (unnamed_.empty() || entry.sequence < unnamed_.front()->sequence) return nullptr;
-  const std::uint64_t index = entry.sequence - unnamed_.front()->sequence;
-  return index < unnamed_.size() ? unnamed_[index] : nullptr;
+  const auto found = std::ranges::lower_bound(unnamed_, entry.sequence, {}, &Unit::sequence);
+  return found != unnamed_.end() && (*found)->sequence == entry.sequence ? *found : nullptr;
 }
 
 Words Agreement::answer(std::string_view proposal) {
@@ -221,12 +220,11 @@ Agreement::Outcome Agreement::judged(std::span<const std::uint64_t> combined) {
     const Verdict verdict = judge({said[0], said[1], said[2]});
     if (verdict == Verdict::Wait) ++waiting;
     if (verdict == Verdict::Wait) continue;
-    if (verdict == Verdict::Differs) outcome.differs.push_back(i);
-    if (verdict == Verdict::Run) {
-      running.push_back({units_[i], {}});
-      if (!units_[i]) running.back().descriptions = std::move(proposal_.entries[i].content);
-      fences.push_back(said[2] == 0);
-    }
+    if (verdict == Verdict::Differs) outcome.differs.push_back(i);  // stays pending until the program has been told
+    if (verdict == Verdict::Differs) continue;
+    running.push_back({units_[i], {}});
+    if (!units_[i]) running.back().descriptions = std::move(proposal_.entries[i].content);
+    fences.push_back(said[2] == 0);
     if (!units_[i]) continue;
     units_[i]->agreed = true;
     if (slots_[i]) slots_[i]->unit = nullptr;
@@ -237,8 +235,18 @@ Agreement::Outcome Agreement::judged(std::span<const std::uint64_t> combined) {
   std::erase_if(pending_, [](const Unit* unit) { return unit->agreed; });
   std::erase_if(unnamed_, [](const Unit* unit) { return unit->agreed; });
   outcome.run = fuse_units(running);
-  if (!somebody_joined_) observe(running, fences);  // members that have joined know too little for a plan
+  // Members that have joined know too little for a plan; and what differs would have to be kept out of it.
+  if (!somebody_joined_ && outcome.differs.empty()) observe(running, fences);
   return outcome;
+}
+
+void Agreement::settle(std::size_t position) {
+  Unit* unit = units_.at(position);
+  if (!unit) return;
+  unit->agreed = true;
+  if (slots_[position]) slots_[position]->unit = nullptr;
+  std::erase(pending_, unit);
+  std::erase(unnamed_, unit);
 }
 
 std::vector<Bucket> Agreement::fuse_units(const std::vector<BucketItem>& running) {

@@ -77,6 +77,8 @@ class Agreement {
     bool more = false;                      // another proposal follows at once
   };
   Outcome judged(std::span<const std::uint64_t> combined);
+  // The program has been told that members differ about it.
+  void settle(std::size_t position);
   // What I asked for at a position of the proposal, nothing if I have joined without; and how it is called.
   Unit* proposed(std::size_t position) const { return units_.at(position); }
   std::string proposed_title(std::size_t position) const;

@@ -1,6 +1,8 @@
 #include "ronde/comm/detail/description.h"
 
+#include <deque>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -97,12 +99,25 @@ TEST(Signatures, OfSeveralTogetherKnowTheOrderAndTheNumber) {
   const std::uint64_t a = 5, b = 6;
   EXPECT_NE(combined_signature(a, b), combined_signature(b, a));
   EXPECT_NE(combined_signature(combined_signature(a, b), b), combined_signature(a, b));
-  Unit first, second, alone;
-  second.description.shape = {4};
-  first.next = &second;
-  complete(first);
-  complete(alone);
-  EXPECT_NE(first.signature, alone.signature);
+  EXPECT_NE(combined_signature(a, a), combined_signature(b, b));
+}
+
+// Of what is submitted together, each of these shapes.
+std::uint64_t signature_of(const std::vector<Shape>& shapes) {
+  std::deque<Unit> units;
+  for (const Shape& shape : shapes) {
+    units.emplace_back().description.shape = shape;
+    if (units.size() > 1) units[units.size() - 2].next = &units.back();
+  }
+  complete(units.front());
+  return units.front().signature;
+}
+
+TEST(Signatures, OfWhatIsSubmittedTogetherDifferWhereAnyPartDoes) {
+  std::set<std::uint64_t> seen;
+  for (const std::vector<Shape>& shapes : std::vector<std::vector<Shape>>{
+           {{3}}, {{3}, {3}}, {{4}, {4}}, {{3}, {4}}, {{4}, {3}}, {{3}, {3}, {3}}, {{4}, {4}, {3}}, {{4}, {3}, {4}}})
+    EXPECT_TRUE(seen.insert(signature_of(shapes)).second) << shapes.size() << " of them";
 }
 
 TEST(Descriptions, ArriveAsTheyWereSent) {
@@ -167,6 +182,16 @@ TEST(Units, OnlyReductionsToEveryoneAreFused) {
   EXPECT_NE(fusion_of(std::vector<Description>{{}}).kind, fusion_of(std::vector<Description>{{.dtype = DType::F64}}).kind);
   EXPECT_EQ(fusion_of(std::vector<Description>{{}, {.dtype = DType::F64}}).kind, 0u) << "mixed ones go alone";
   EXPECT_EQ(fusion_of(std::vector<Description>{{}, {.dtype = DType::F64}}).bytes, 12u);
+}
+
+TEST(Units, WhatIsScaledDifferentlyIsNotFused) {
+  std::set<std::uint64_t> kinds;
+  for (const auto& [before, after] : {std::pair(1.0, 1.0), {2.0, 2.0}, {2.0, 3.0}, {3.0, 2.0}, {1.0, 2.0}}) {
+    Description description;
+    description.prescale = before;
+    description.postscale = after;
+    EXPECT_TRUE(kinds.insert(fusion_of(std::vector<Description>{description}).kind).second) << before << ", " << after;
+  }
 }
 
 TEST(Units, TitlesSayTheNameOrTheNumber) {

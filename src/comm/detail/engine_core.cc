@@ -154,7 +154,7 @@ std::uint32_t EngineCore::get_ready_to_sleep() {
 
 void EngineCore::give_up_token() {
   get_ready_to_sleep();
-  const bool more = anything_to_do();
+  const bool more = anything_to_do() || (!looks_often_ && must_look_often());
   token_.unlock();
   if (more) node().wake_self();
 }
@@ -186,16 +186,20 @@ void EngineCore::run(const std::stop_token& stop) {
   }
 }
 
+// Votes wake only those who are under way. Who may be in a circle must not hear of one late.
+bool EngineCore::must_look_often() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return group->waits_elsewhere(); });
+}
+
 // When to look for stalls: never, while nothing is pending; the next submission then rings.
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
+  looks_often_ = must_look_often();
   sleeps_for_good_ = inbox_.empty() && !anything_pending();
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.
   if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  // Votes ring only those who pass them on. Who may be in a circle must not hear of one late.
-  if (std::ranges::any_of(groups_, [](const auto& group) { return group->waits_elsewhere(); }))
-    return Deadline::after(std::chrono::milliseconds(10));
+  if (looks_often_) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
 

@@ -95,6 +95,7 @@ class EngineCore {
   void give_up_token();
   void check_stalls();
   bool anything_pending() const;
+  bool must_look_often() const;
   void fail_all(const Error& why);
 
   void run(const std::stop_token& stop);
@@ -129,6 +130,7 @@ class EngineCore {
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
   // Touched by who holds the token.
+  bool looks_often_ = false;           // the engine's thread sleeps for milliseconds only
   std::vector<Item> taken_;            // drain()'s own; kept for its memory
   std::vector<Departure> departures_;  // all so far
 

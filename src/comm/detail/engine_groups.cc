@@ -61,12 +61,13 @@ std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, std::vecto
 Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   if (ticket.description.operation == kDropGroup) {
     const std::shared_ptr<GroupCore> dropped = ticket.made;
-    for (const auto& [members, pair] : dropped->outside.pairs) pair->stop();
-    dropped->stop();
-    std::erase_if(groups_, [&](const auto& one) {
-      return one == dropped ||
-             std::ranges::any_of(dropped->outside.pairs, [&](const auto& pair) { return pair.second == one; });
-    });
+    std::vector<std::shared_ptr<GroupCore>> gone = {dropped};
+    {
+      std::lock_guard lock(inbox_mutex_);
+      for (const auto& [members, pair] : dropped->outside.pairs) gone.push_back(pair);
+    }
+    for (const auto& one : gone) one->stop();
+    std::erase_if(groups_, [&](const auto& one) { return std::ranges::find(gone, one) != gone.end(); });
     co_await group.link().barrier();  // from here on nobody looks at its areas
     if (dropped->rank() >= 0)
       node().arena().free(node().base(node().rank()) + dropped->areas[static_cast<std::size_t>(dropped->rank())]);
@@ -84,6 +85,7 @@ Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   for (const int rank : ranks) areas.push_back(offsets[static_cast<std::size_t>(rank)]);
   const std::string title = "group " + text_of(ranks);
   ticket.made = build_group(title, std::move(ranks), std::move(areas));
+  ticket.made->made_by = ticket.request.name;
   if (member) add_group(ticket.made);
 }
 
@@ -127,7 +129,7 @@ void EngineCore::drop_group(const std::shared_ptr<GroupCore>& group) {
     group->outside.dropped = true;
     for (const auto& [members, pair] : group->outside.pairs) pair->outside.dropped = true;
   }
-  agree_on_group(kDropGroup, group->title(), {}, group);
+  agree_on_group(kDropGroup, fmt::format("{} of {}", group->title(), group->made_by), {}, group);
 }
 
 }  // namespace ronde::comm::detail

@@ -44,6 +44,7 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
   const bool outgoing = request.operation == Operation::Send;
   const int sender = outgoing ? group.rank() : request.root, receiver = outgoing ? request.root : group.rank();
   std::lock_guard lock(inbox_mutex_);
+  if (group.outside.dropped) throw Error::bad_input("{} has been dropped", group.title());
   auto& pair = group.outside.pairs[{sender, receiver}];
   if (!pair) {
     const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);

@@ -164,13 +164,12 @@ std::byte* load(const Work& work, std::byte* scratch) {
     return scratch;
   }
   const auto* input = static_cast<const std::byte*>(work.ticket->request.input.data);
-  std::byte* place = scratch;
   if (in_scratch(work)) {
-    convert(wire, place, description.dtype, input, count);
-  } else {
-    place = static_cast<std::byte*>(work.ticket->result.output.data);
-    if (place != input) std::memcpy(place, input, wire_bytes(work));
+    pack(scratch, input, count, description);
+    return scratch;
   }
+  auto* place = static_cast<std::byte*>(work.ticket->result.output.data);
+  if (place != input) std::memcpy(place, input, wire_bytes(work));
   if (!prescale_can_wait(description)) scale(wire, place, count, description.prescale);
   return place;
 }

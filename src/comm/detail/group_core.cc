@@ -153,7 +153,7 @@ void GroupCore::fail_unit(Unit& first, const Why& why) {
 
 void GroupCore::stop_agreeing(const Why& why) {
   if (!agreeing_) return;
-  context_.node.arena().retire();
+  if (under_way()) context_.node.arena().retire();
   agreeing_ = Task();
   for (Unit* unit : agreement_.pending()) fail_unit(*unit, why);
   if (Unit* join = agreement_.take_join()) fail_unit(*join, why);
@@ -161,7 +161,7 @@ void GroupCore::stop_agreeing(const Why& why) {
 }
 
 void GroupCore::stop_moving(const Why& why) {
-  context_.node.arena().retire();
+  if (under_way()) context_.node.arena().retire();
   moving_ = Task();
   for (const Bucket& bucket : queue_)
     for (const BucketItem& item : bucket)

@@ -72,6 +72,7 @@ class GroupCore {
   std::atomic<int> live = 0;  // requests on their way
   std::atomic<std::uint64_t> next_unnamed = 0;
   std::atomic<bool> joined = false;  // this rank has joined
+  std::string made_by;               // the call that made it: tells groups of the same ranks apart
   std::vector<std::size_t> areas;    // by member: where its areas lie in its arena
 
   // --- for the engine

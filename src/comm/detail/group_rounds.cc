@@ -125,8 +125,8 @@ Task GroupCore::negotiate() {
     Words words = agreement_.answer(proposal);
     co_await link_->combine(words);
     Agreement::Outcome outcome = agreement_.judged(words);
-    for (const std::size_t position : outcome.differs) co_await explain(position);
     for (Bucket& bucket : outcome.run) run(std::move(bucket));
+    for (const std::size_t position : outcome.differs) co_await explain(position);
     more = outcome.more;
   }
   if (agreement_.stall_reported()) co_await report_stall();
@@ -150,6 +150,7 @@ Task GroupCore::explain(std::size_t position) {
   for (std::size_t member = 0; member < asked.size(); ++member)
     if (asked[member] != asked.front()) differing.push_back(ranks_[member]);
   const std::string message = describe_mismatch(what, asked, ranks_);
+  agreement_.settle(position);
   if (unit)
     fail_unit(*unit, [&](const Ticket&) { return Error(Error::Kind::Mismatch, message, {.ranks = differing}); });
 }

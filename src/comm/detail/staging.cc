@@ -9,10 +9,6 @@
 namespace ronde::comm::detail {
 namespace {
 
-bool floating(DType dtype) {
-  return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
-}
-
 // Memory of our own for a result. On cache lines, for the sake of the vectorised loops.
 Memory make_memory(std::size_t bytes) {
   constexpr auto kAlignment = std::align_val_t{64};
@@ -50,7 +46,8 @@ DType wire_type(const Description& description) {
 
 bool prescale_can_wait(const Description& description) {
   const bool sum = description.op == ReduceOp::Sum || description.op == ReduceOp::Average;
-  return description.prescale == 1.0 || (sum && floating(description.dtype));
+  const bool half = description.dtype == DType::F16 || description.dtype == DType::BF16;
+  return description.prescale == 1.0 || (sum && half);
 }
 
 Reduction reduction_of(const Description& description, int members) {
@@ -60,20 +57,29 @@ Reduction reduction_of(const Description& description, int members) {
   return {.dtype = wire_type(description), .op = description.op, .scale = scale};
 }
 
+// Scaled in its own type first: it may be what keeps the values within the range of the other.
+void pack(std::byte* out, const std::byte* in, std::size_t count, const Description& description) {
+  if (count == 0) return;
+  const DType wire = wire_type(description);
+  const std::size_t bytes = count * size_of(description.dtype);
+  if (wire == description.dtype) {
+    std::memcpy(out, in, bytes);
+    if (!prescale_can_wait(description)) scale(wire, out, count, description.prescale);
+    return;
+  }
+  if (prescale_can_wait(description)) return convert(wire, out, description.dtype, in, count);
+  std::vector<std::byte> scaled(in, in + bytes);
+  scale(description.dtype, scaled.data(), count, description.prescale);
+  convert(wire, out, description.dtype, scaled.data(), count);
+}
+
 Packed::Packed(const Buffer& buffer, const Description& description)
     : bytes_(bytes_of(buffer)), row_bytes_(buffer.shape.elements_per_row() * size_of(wire_type(description))) {
   const DType wire = wire_type(description);
-  const bool scaled = !prescale_can_wait(description);
-  if (wire == buffer.dtype && !scaled) return;
+  if (wire == buffer.dtype && prescale_can_wait(description)) return;
   const std::size_t count = buffer.shape.elements();
   copy_.resize(count * size_of(wire));
-  if (count == 0) return;
-  if (wire == buffer.dtype) {
-    std::memcpy(copy_.data(), buffer.data, copy_.size());
-  } else {
-    convert(wire, copy_.data(), buffer.dtype, static_cast<const std::byte*>(buffer.data), count);
-  }
-  if (scaled) scale(wire, copy_.data(), count, description.prescale);
+  pack(copy_.data(), static_cast<const std::byte*>(buffer.data), count, description);
   bytes_ = copy_;
 }
 

@@ -14,13 +14,16 @@ namespace ronde::comm::detail {
 
 DType wire_type(const Description& description);
 
-// Scaling before the reduction can be done after it, once and with less rounding, for sums of floating-point numbers.
+// Scaling before the reduction can be done after it, with less rounding, where sums are formed in a wider type.
 bool prescale_can_wait(const Description& description);
 Reduction reduction_of(const Description& description, int members);
 
 inline Bytes bytes_of(const Buffer& buffer) {
   return {static_cast<std::byte*>(buffer.data), buffer.bytes()};
 }
+
+// Compresses and scales `count` values as the request wants it. `out` and `in` do not overlap.
+void pack(std::byte* out, const std::byte* in, std::size_t count, const Description& description);
 
 // An input as it travels: the buffer itself, or a copy that is compressed or scaled.
 class Packed {

@@ -19,6 +19,7 @@
 //   u        submit without a name; all of them have one shape, and u' another
 //   -a       wait for 'a'        ~a   poll it                -u   the latest without a name
 //   J        join                -J   wait for its end       !    report a stall
+//   @        wait for something in another group, which comes when member 0 has ended
 //   |        nothing: where an exploration begins
 namespace ronde::comm::detail {
 
@@ -63,7 +64,10 @@ class TestMember {
   void step() {
     const std::string word = program_[at_++];
     waits_for_ = nullptr;
-    if (word == "!") {
+    elsewhere = word == "@";
+    if (elsewhere) {
+      waited_ = true;
+    } else if (word == "!") {
       stalled = true;
       agreement.report_stall();
     } else if (word.front() == '-' || word.front() == '~') {
@@ -133,6 +137,7 @@ class TestMember {
  public:
   Agreement agreement;  // after names_, which it uses
   bool stalled = false;
+  bool elsewhere = false;  // its program waits in another group
   Phase phase = Phase::Idle;
   std::size_t round = 0;
   std::size_t joined_in = 0;  // before which round it last joined

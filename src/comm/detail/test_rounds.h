@@ -90,7 +90,7 @@ class TestGroup {
 
   bool can(const Event& event) const {
     const TestMember& mine = *members_[event.member];
-    if (!event.round) return mine.can_step();
+    if (!event.round) return mine.can_step() && (!mine.elsewhere || members_[0]->ended());
     if (mine.phase == Phase::Idle) return mine.agreement.wants_round() || called(mine);
     const TestRound& round = rounds_[mine.round];
     if (mine.phase == Phase::Answered) return TestRound::all(round.answers);
@@ -147,8 +147,7 @@ class TestGroup {
     std::size_t first = rounds_.size();
     for (const auto& mine : members_) first = std::min(first, mine->round);
     std::string key;
-    for (std::size_t i = 0; i < rounds_.size(); ++i)
-      key += i < first ? rounds_[i].memory : rounds_[i].text() + "\n";
+    for (std::size_t i = 0; i < rounds_.size(); ++i) key += i < first ? rounds_[i].memory : rounds_[i].text() + "\n";
     for (std::size_t i = 0; i < size(); ++i) {
       const TestMember& mine = *members_[i];
       key += std::to_string(mine.round - first) + " " + std::to_string(static_cast<int>(mine.phase)) + " " +
@@ -159,11 +158,13 @@ class TestGroup {
   }
 
  private:
-  // Has another begun the round that `mine` would begin, in a way that calls it in?
+  // Has another begun the round that `mine` would begin, in a way that calls it in? With a plan that is a no; or a yes,
+  // if its program holds something back while it waits elsewhere.
   bool called(const TestMember& mine) const {
     if (mine.round == rounds_.size()) return false;
+    const bool holds_back = mine.elsewhere && mine.agreement.holds_any() && !mine.agreement.wants_round();
     return std::ranges::any_of(rounds_[mine.round].openings, [&](const Words& words) {
-      return !words.empty() && (!mine.agreement.planned() || words[0] == 0);
+      return !words.empty() && (!mine.agreement.planned() || holds_back || words[0] == 0);
     });
   }
 

@@ -44,7 +44,9 @@ void check_splits(const Request& request, int size) {
     throw Error::bad_input("{}: {} splits for {} members", title_of(request), request.splits.size(), size);
   std::int64_t total = 0;
   for (const std::int64_t rows : request.splits) {
-    if (rows < 0) throw Error::bad_input("{}: a split of {} rows", title_of(request), rows);
+    if (rows < 0 || rows > request.input.shape.rows())
+      throw Error::bad_input("{}: a split of {} rows, and the input has {}", title_of(request), rows,
+                             request.input.shape.rows());
     total += rows;
   }
   if (total != request.input.shape.rows())

@@ -24,7 +24,13 @@ Arena::Arena(const Mapping& memory, std::size_t reserved) : memory_(memory) {
   free_.emplace(start, memory.size() - start);
 }
 
+Error Arena::no_room(std::size_t bytes) const {
+  return Error::system(ENOMEM, "no {} left among the {} of memory shared on this node", format_bytes(bytes),
+                       format_bytes(memory_.size()));
+}
+
 std::byte* Arena::allocate(std::size_t bytes) {
+  if (bytes > memory_.size()) throw no_room(bytes);  // before anything is rounded up
   const std::size_t unit = bytes >= kPage ? kPage : kLine;
   const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), unit);
   std::lock_guard lock(mutex_);
@@ -37,8 +43,7 @@ std::byte* Arena::allocate(std::size_t bytes) {
     used_.emplace(start, size);
     return memory_.data() + start;
   }
-  throw Error::system(ENOMEM, "no {} left among the {} of memory shared on this node", format_bytes(bytes),
-                      format_bytes(memory_.size()));
+  throw no_room(bytes);
 }
 
 std::byte* Arena::allocate_zeroed(std::size_t bytes) {

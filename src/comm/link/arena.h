@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/link/mapping.h"
 
 namespace ronde::comm::detail {
@@ -30,6 +31,8 @@ class Arena {
   std::optional<std::size_t> offset_of(const void* data, std::size_t bytes) const;
 
  private:
+  Error no_room(std::size_t bytes) const;
+
   const Mapping& memory_;
   bool retired_ = false;  // guarded by mutex_
   mutable std::mutex mutex_;

@@ -64,7 +64,7 @@ TEST_P(ShmLinks, CombineGivesEveryoneTheLeastOfEachWord) {
       for (int r = 0; r < ranks(); ++r)
         for (std::size_t i = 0; i < count; ++i) least[i] = std::min(least[i], word(round + static_cast<int>(i), r));
       for (std::size_t i = 0; i < count; ++i) words[i] = word(round + static_cast<int>(i), rank.rank());
-      rank.run(rank.link.combine(words));
+      rank.run(rank.link.combine(words, false));
       rank.expect(words == least);
     }
   });
@@ -86,7 +86,7 @@ TEST_P(ShmLinks, SpreadFromChangingLeadersInOneOrManyParts) {
       rank.run(rank.link.spread(bytes, leader));
       rank.expect(bytes == wanted);
       std::vector<std::uint64_t> words = {word(round, rank.rank())};
-      rank.run(rank.link.combine(words));  // as the contract asks for
+      rank.run(rank.link.combine(words, false));  // as the contract asks for
     }
   });
 }
@@ -119,7 +119,7 @@ TEST_P(ShmLinks, TellingAndSpreadingTakeTurns) {
       rank.run(rank.link.spread(bytes, leader));
       rank.expect(bytes == letter(round, 3000));
       std::vector<std::uint64_t> words = {word(round, rank.rank())};
-      rank.run(rank.link.combine(words));
+      rank.run(rank.link.combine(words, false));
     }
   });
 }
@@ -142,7 +142,7 @@ TEST_P(ShmLinks, AgreeingAndMovingGoOnAtTheSameTime) {
   run_linked(ranks(), [&](LinkedRank& rank) {
     for (int round = 0; round < 100; ++round) {
       std::vector<std::uint64_t> words = {word(round, rank.rank())}, all;
-      Task control = rank.link.combine(words), data = rank.link.share({word(round, rank.rank())}, all);
+      Task control = rank.link.combine(words, false), data = rank.link.share({word(round, rank.rank())}, all);
       bool agreed = false, moved = false;
       while (!agreed || !moved) {  // members take them up in different orders
         for (const int turn : {0, 1})
@@ -170,17 +170,25 @@ TEST_P(ShmLinks, CountsRoundsAndBucketsForAllToSee) {
   });
 }
 
-// Whoever is not in the next combine sleeps until it is called: by any beginner without a plan.
-TEST_P(ShmLinks, EveryoneWhoSleepsLearnsThatOneHasBegun) {
+// Sleeps like an engine that has nothing under way, until `called`. False: it never was.
+template <class Called>
+bool sleep_until(Node& node, Called called) {
+  const Deadline until = Deadline::after(std::chrono::seconds(10));
+  while (!called() && !until.passed()) {
+    const std::uint32_t rung = node.about_to_sleep(true);
+    if (!called()) node.sleep_since(rung, until);
+    node.awake();
+  }
+  return called();
+}
+
+TEST_P(ShmLinks, EveryoneWhoSleepsIsSummonedWhenOneBegins) {
   run_linked(ranks(), [&](LinkedRank& rank) {
     for (int round = 0; round < 100; ++round) {
-      if (rank.rank() != round % ranks()) {
-        const Deadline until = Deadline::after(std::chrono::seconds(20));
-        while (!rank.link.begun() && !until.passed()) rank.node.sleep([&] { return rank.link.begun(); }, until);
-        rank.expect(rank.link.begun());
-      }
+      if (rank.rank() != round % ranks())
+        rank.expect(sleep_until(rank.node, [&] { return rank.link.begun(); }));
       std::vector<std::uint64_t> words = {word(round, rank.rank())};
-      rank.run(rank.link.combine(words));
+      rank.run(rank.link.combine(words, true));
       rank.run(rank.link.barrier());
     }
   });
@@ -192,22 +200,17 @@ TEST(ShmLink, ANoReachesEveryoneWhoSleeps) {
     std::barrier together(ranks);
     std::atomic<int> missed = -1;  // the set of early voters with whom somebody slept on
     run_linked(ranks, [&](LinkedRank& rank) {
-      const auto bit = [&](int round) { return round >> rank.rank() & 1; };
       for (int round = 0; round < 1 << ranks && missed < 0; ++round) {
-        const bool refuses = rank.rank() == round % ranks;
+        const bool refuses = rank.rank() == round % ranks, early = !refuses && (round >> rank.rank() & 1);
         std::vector<std::uint64_t> words = {refuses ? std::uint64_t{0} : std::uint64_t{7}};
-        Task vote = rank.link.combine(words);
-        if (!refuses && bit(round)) vote.advance();
+        Task vote = rank.link.combine(words, false);
+        if (early) vote.advance();
         together.arrive_and_wait();
         if (refuses) std::this_thread::sleep_for(std::chrono::microseconds(300));  // the others fall asleep
-        const Deadline until = Deadline::after(std::chrono::seconds(10));
-        const auto called = [&] { return rank.link.refused(); };
-        if (!refuses && !bit(round)) rank.node.sleep(called, until);
-        while (!refuses && !bit(round) && !called() && !until.passed()) rank.node.sleep(called, until);
-        if (!refuses && !bit(round) && until.passed()) missed = round;
+        if (!refuses && !early && !sleep_until(rank.node, [&] { return rank.link.refused(); })) missed = round;
         rank.run(std::move(vote));
+        rank.expect(words.front() == 0 && !rank.link.refused());
         together.arrive_and_wait();
-        rank.expect(words.front() == 0u);
       }
     });
     EXPECT_EQ(missed, -1) << ranks << " ranks, by bit those that had voted before";
@@ -218,7 +221,7 @@ TEST(ShmLink, NamesThoseWhoHaveNotBegun) {
   std::barrier together(3);
   run_linked(3, [&](LinkedRank& rank) {
     std::vector<std::uint64_t> words = {5};
-    Task vote = rank.link.combine(words);
+    Task vote = rank.link.combine(words, false);
     if (rank.rank() == 1) vote.advance();
     together.arrive_and_wait();
     rank.expect(rank.link.silent() == std::vector<int>{0, 2});
@@ -231,7 +234,7 @@ TEST(ShmLink, WhatACombineCostsGrowsWithTheLogarithmOfTheRanks) {
   for (const int ranks : {1, 2, 3, 4, 8}) {
     run_linked(ranks, [&](LinkedRank& rank) {
       std::vector<std::uint64_t> words = {5, 6};
-      rank.run(rank.link.combine(words));
+      rank.run(rank.link.combine(words, false));
       const auto steps = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
       rank.expect(rank.link.traffic().messages == steps);
       rank.expect(rank.link.traffic().bytes == steps * 3 * sizeof(std::uint64_t));
