@@ -39,15 +39,14 @@ class Explorer {
   }
 
   std::size_t states() const { return seen_.size(); }
-  const std::set<std::string>& ends() const { return ends_; }        // all lists of outcomes, without idle rounds
+  const std::set<std::string>& ends() const { return ends_; }          // all lists of outcomes, without idle rounds
   const std::set<std::string>& outcomes() const { return outcomes_; }  // of rounds
 
  private:
   std::unique_ptr<TestGroup> fresh() const {
     auto group = std::make_unique<TestGroup>(
-        case_.programs,
-        AgreementOptions{.limits = {.bytes = case_.bucket_bytes, .first_bytes = case_.bucket_bytes},
-                         .deterministic = case_.deterministic});
+        case_.programs, AgreementOptions{.limits = {.bytes = case_.bucket_bytes, .first_bytes = case_.bucket_bytes},
+                                         .deterministic = case_.deterministic});
     group->run();  // up to the bars
     for (std::size_t i = 0; i < group->size(); ++i)
       if (group->member(i).at_bar()) group->member(i).pass_bar();
@@ -140,7 +139,9 @@ struct Named {
   Case what;
   std::vector<std::string> sees = {};
 };
-void PrintTo(const Named& named, std::ostream* out) { *out << named.name; }
+void PrintTo(const Named& named, std::ostream* out) {
+  *out << named.name;
+}
 
 const std::string kWarm = "a b c -a -b -c a b c -a -b -c | ";  // a plan is in force when it is over
 std::vector<std::string> warm(const std::string& first, const std::string& second, const std::string& third) {
@@ -163,11 +164,14 @@ std::vector<Named> cases() {
       {"ATensorIsMissing", {warm("a b c -a -c -b", "a c -a -c b -b", "a c b -c -b")}, {"plan over", "run a c"}},
       {"ATensorIsMissingFromABucketOfAll", {warm("a b c -a -c", "a c -a -c b -b", "a c b -c -b"), 100}, {"run b"}},
       {"ATensorIsMissingFromAWholeStep", {warm("a b c -a -c a -a -b", "a c -a -c b a -b", "a c -c b a -a")}},
-      {"AnotherShapeOnAll", {warm("a' b c -a -b -c", "b a' c -c -a", "c b a' -a -c"), 100}, {"plan over", "run a'; run b c"}},
+      {"AnotherShapeOnAll",
+       {warm("a' b c -a -b -c", "b a' c -c -a", "c b a' -a -c"), 100},
+       {"plan over", "run a'; run b c"}},
       {"AnotherShapeOnOne", {warm("a' b c -a a -a", "b c a -a a -a", "c a b -a a -a")}, {"plan over", "differ 'a'"}},
       {"ANewName", {warm("a d b c -d -a -b -c", "a b c d -c -d", "d a b c -d -c")}, {"plan over"}},
       {"ANewNameThatOneWaitsFor", {warm("a d b c -a -c", "a d -d b c -c", "a b c d -d -b")}, {"plan over"}},
-      {"TheNextStepBegins", {warm("a b c -a a -b b -c c -b -c", "a b c -a a -b b -c c -c", "a b c -c -a -b c b a -b -c")}},
+      {"TheNextStepBegins",
+       {warm("a b c -a a -b b -c c -b -c", "a b c -a a -b b -c c -c", "a b c -c -a -b c b a -b -c")}},
       {"Polls", {warm("a ~a b c -c", "a b ~a c -c", "c b a -a -c")}, {"plan over", "run a b"}},
       {"WithoutNames", {cold("u a -u u -u", "u a u -a -u", "a u u -u")}, {"run u"}},
       {"WithoutNamesAmongOthers",
@@ -220,11 +224,10 @@ class RandomPrograms {
 
   Case make() {
     const std::string t(1, static_cast<char>('a' + random_() % 2));  // what deviates,
-    const std::size_t odd = random_() % 3;                          // and on whom
+    const std::size_t odd = random_() % 3;                           // and on whom
     Case made{.programs = {}, .bucket_bytes = std::vector<std::size_t>{10, 25}[random_() % 2]};
     made.deterministic = random_() % 4 == 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      made.programs.push_back("a b -a -b a b -a -b | " + program(t, i == odd) + program(t, i == odd));
+    for (std::size_t i = 0; i < 3; ++i) made.programs.push_back("a b -a -b a b -a -b | " + program(t, i == odd));
     return made;
   }
 
@@ -259,11 +262,10 @@ class RandomPrograms {
 };
 
 TEST(AgreementExhaustively, RandomProgramsEndWell) {
-  for (unsigned seed = 0; seed < (kSanitized ? 7 : 28); ++seed) {
+  for (unsigned seed = 0; seed < (kSanitized ? 7 : 14); ++seed) {
     const Case made = RandomPrograms(seed).make();
     Explorer explorer(made);
     EXPECT_EQ(explorer.explore(), "") << seed << ": " << testing::PrintToString(made.programs);
-printf("%u %zu\n", seed, explorer.states());
   }
 }
 

@@ -91,8 +91,7 @@ TEST(Agreement, WhatAPlanHeldIsNotLostWhenItEnds) {
 }
 
 TEST(Agreement, AMemberThatHasJoinedTakesPartWithZeros) {
-  EXPECT_EQ(outcomes({"J -J", "a -a b -b J -J", "a b -a -b J -J"}),
-            (Texts{"run a", "run b", "all joined, last 2"}));
+  EXPECT_EQ(outcomes({"J -J", "a -a b -b J -J", "a b -a -b J -J"}), (Texts{"run a", "run b", "all joined, last 2"}));
 }
 
 TEST(Agreement, AMemberThatHasJoinedCannotBePartOfAMaximum) {

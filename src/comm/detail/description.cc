@@ -90,7 +90,7 @@ std::uint64_t signature(const Description& description) {
 }
 
 std::uint64_t combined_signature(std::uint64_t first, std::uint64_t second) {
-  return mix(first, second) % (~std::uint64_t{0} - 2) + 2;
+  return mix(mix(0x51ed, first), second) % (~std::uint64_t{0} - 2) + 2;  // the order matters
 }
 
 bool joinable(const Description& description) {

@@ -179,7 +179,8 @@ TEST(Units, OnlyReductionsToEveryoneAreFused) {
   EXPECT_NE(fusion_of(std::vector<Description>{{.shape = {3}}}).kind, 0u);
   EXPECT_EQ(fusion_of(std::vector<Description>{{.shape = {3}}}).bytes, 12u);
   EXPECT_EQ(fusion_of(std::vector<Description>{{.operation = Operation::Broadcast}}).kind, 0u);
-  EXPECT_NE(fusion_of(std::vector<Description>{{}}).kind, fusion_of(std::vector<Description>{{.dtype = DType::F64}}).kind);
+  EXPECT_NE(fusion_of(std::vector<Description>{{}}).kind,
+            fusion_of(std::vector<Description>{{.dtype = DType::F64}}).kind);
   EXPECT_EQ(fusion_of(std::vector<Description>{{}, {.dtype = DType::F64}}).kind, 0u) << "mixed ones go alone";
   EXPECT_EQ(fusion_of(std::vector<Description>{{}, {.dtype = DType::F64}}).bytes, 12u);
 }

@@ -55,8 +55,7 @@ TEST(Fusion, EveryRequestIsInExactlyOneBucketWhateverComes) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 300; ++trial) {
     std::vector<FusionItem> items(random() % 40);
-    for (FusionItem& item : items)
-      item = {random() % 90, random() % 3, random() % 8 == 0};
+    for (FusionItem& item : items) item = {random() % 90, random() % 3, random() % 8 == 0};
     const FusionLimits limits{.bytes = 100, .first_bytes = 30};
     std::vector<std::size_t> seen;
     for (const auto& bucket : fuse(items, limits)) {

@@ -32,8 +32,7 @@ template <template <class> class Entry>
 constexpr auto per_dtype() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
     return std::array{Entry<std::tuple_element_t<i, Values>>::value...};
-  }
-  (std::make_index_sequence<kDTypes>());
+  }(std::make_index_sequence<kDTypes>());
 }
 
 // Work goes on in blocks of this many bytes of values, which stay in the first-level cache from one step to the next.
@@ -42,8 +41,7 @@ inline constexpr std::size_t kBlockBytes = 2048;
 
 constexpr auto kValueSizes = []<std::size_t... i>(std::index_sequence<i...>) {
   return std::array{sizeof(std::tuple_element_t<i, Values>)...};
-}
-(std::make_index_sequence<kDTypes>());
+}(std::make_index_sequence<kDTypes>());
 
 constexpr std::size_t values_in_block(DType dtype) {
   return kBlockBytes / kValueSizes[index(dtype)];

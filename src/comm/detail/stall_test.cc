@@ -26,9 +26,8 @@ TEST(Stalls, AnswersArriveAsTheyWereSent) {
 
 TEST(Stalls, AreWhatSomeHaveAndOthersLack) {
   const Texts titles = {"'all'", "'some'", "'none'", "'one'"};
-  const std::vector<StallAnswer> answers = {{.has = {true, true, false, false}},
-                                            {.has = {true, false, false, false}},
-                                            {.has = {true, true, false, true}}};
+  const std::vector<StallAnswer> answers = {
+      {.has = {true, true, false, false}}, {.has = {true, false, false, false}}, {.has = {true, true, false, true}}};
   const std::vector<Stall> stalls = find_stalls(titles, answers);
   ASSERT_EQ(stalls.size(), 2u) << "what all have is on its way, and what none has is done";
   EXPECT_EQ(stalls[0].title, "'some'");

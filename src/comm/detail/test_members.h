@@ -42,7 +42,7 @@ inline Description description_of(const std::string& word) {
   return description;
 }
 
-enum class Phase { Idle, Opened, Answered };
+enum class Phase { Idle, Opened, Answered, Judged };
 
 // One member: its program, its units, and where it stands.
 class TestMember {
@@ -140,8 +140,10 @@ class TestMember {
   bool elsewhere = false;  // its program waits in another group
   Phase phase = Phase::Idle;
   std::size_t round = 0;
-  std::size_t joined_in = 0;  // before which round it last joined
-  std::string waits;          // under the present plan, for what has no name
+  std::vector<std::size_t> differs;  // in its present round,
+  std::string told;                  // and what came of that
+  std::size_t joined_in = 0;         // before which round it last joined
+  std::string waits;                 // under the present plan, for what has no name
 };
 
 }  // namespace ronde::comm::detail

@@ -29,6 +29,7 @@ struct TestRound {
   std::string outcome = {};  // what the first that came through says; all must say the same
   std::string memory = {};   // lasting(), when it is over
   bool planned = false;
+  std::size_t judged = 0;  // members that have
 
   static bool all(const std::vector<Words>& words) {
     return std::ranges::none_of(words, [](const Words& some) { return some.empty(); });
@@ -94,6 +95,7 @@ class TestGroup {
     if (mine.phase == Phase::Idle) return mine.agreement.wants_round() || called(mine);
     const TestRound& round = rounds_[mine.round];
     if (mine.phase == Phase::Answered) return TestRound::all(round.answers);
+    if (mine.phase == Phase::Judged) return round.judged == size();
     if (!TestRound::all(round.openings)) return false;
     if (mine.agreement.planned() || round.proposal) return true;
     const std::uint64_t leader = TestRound::combined(round.openings)[0];
@@ -109,8 +111,10 @@ class TestGroup {
       open(mine, event.member);
     } else if (mine.phase == Phase::Opened) {
       hear(mine, event.member);
-    } else {
+    } else if (mine.phase == Phase::Answered) {
       judge(mine);
+    } else {
+      settle(mine);
     }
     if (!mine.agreement.planned()) mine.waits.clear();
   }
@@ -126,7 +130,7 @@ class TestGroup {
 
   std::string describe(const Event& event) const {
     const TestMember& mine = *members_[event.member];
-    const char* phases[] = {"opens", "hears", "judges"};
+    const char* phases[] = {"opens", "hears", "judges", "settles"};
     const std::string what = event.round ? phases[static_cast<int>(mine.phase)] : mine.next_word();
     return std::to_string(event.member) + ":" + what;
   }
@@ -216,16 +220,27 @@ class TestGroup {
   void judge(TestMember& mine) {
     TestRound& round = rounds_[mine.round];
     const Agreement::Outcome outcome = mine.agreement.judged(TestRound::combined(round.answers));
-    std::string told;
-    for (const std::size_t position : outcome.differs) {
-      told += (told.empty() ? "" : "; ") + std::string("differ ") + mine.agreement.proposed_title(position);
-      if (Unit* unit = mine.agreement.proposed(position)) mine.finish(*unit);
-    }
-    for (const Bucket& bucket : outcome.run) told += (told.empty() ? "run" : "; run") + run(mine, bucket);
+    mine.told.clear();
+    mine.differs = outcome.differs;
+    const auto tell = [&](const std::string& what) { mine.told += (mine.told.empty() ? "" : "; ") + what; };
+    for (const std::size_t position : outcome.differs) tell("differ " + mine.agreement.proposed_title(position));
+    for (const Bucket& bucket : outcome.run) tell("run" + run(mine, bucket));
     if (outcome.more) throw std::logic_error("three tensors do not fit into a proposal");
-    if (mine.agreement.stall_reported()) told += (told.empty() ? "" : "; ") + std::string("stall reported");
-    if (mine.agreement.planned()) told += "; plan";
-    close(mine, told.empty() ? "nothing" : told);
+    if (mine.agreement.stall_reported()) tell("stall reported");
+    if (mine.agreement.planned()) tell("plan");
+    ++round.judged;
+    mine.phase = Phase::Judged;
+    if (mine.differs.empty()) settle(mine);
+  }
+
+  // Everyone has told everyone what it asked for.
+  void settle(TestMember& mine) {
+    for (const std::size_t position : mine.differs) {
+      Unit* unit = mine.agreement.proposed(position);
+      mine.agreement.settle(position);
+      if (unit) mine.finish(*unit);
+    }
+    close(mine, mine.told.empty() ? "nothing" : mine.told);
   }
 
   // A unit that is mine must be one that I asked for, once; others are fine if I have joined.

@@ -43,15 +43,14 @@ void check_splits(const Request& request, int size) {
   if (std::ssize(request.splits) != size)
     throw Error::bad_input("{}: {} splits for {} members", title_of(request), request.splits.size(), size);
   std::int64_t total = 0;
+  bool overflow = false;
   for (const std::int64_t rows : request.splits) {
-    if (rows < 0 || rows > request.input.shape.rows())
-      throw Error::bad_input("{}: a split of {} rows, and the input has {}", title_of(request), rows,
-                             request.input.shape.rows());
-    total += rows;
+    if (rows < 0) throw Error::bad_input("{}: a split of {} rows", title_of(request), rows);
+    overflow = __builtin_add_overflow(total, rows, &total) || overflow;
   }
-  if (total != request.input.shape.rows())
-    throw Error::bad_input("{}: the splits add up to {} rows, and the input has {}", title_of(request), total,
-                           request.input.shape.rows());
+  if (overflow || total != request.input.shape.rows())
+    throw Error::bad_input("{}: the splits add up to {} rows, and the input has {}", title_of(request),
+                           overflow ? "too many" : std::to_string(total), request.input.shape.rows());
 }
 
 // Operations whose output has the shape of the input.

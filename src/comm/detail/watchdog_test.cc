@@ -94,8 +94,8 @@ TEST_F(Watchdogs, CostNothingWhileNothingHappens) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  const double used = static_cast<double>(after.tv_sec - before.tv_sec) +
-                      static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e9;
+  const double used =
+      static_cast<double>(after.tv_sec - before.tv_sec) + static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e9;
   EXPECT_LT(used, 0.1) << "it sleeps instead of looking";
 }
 

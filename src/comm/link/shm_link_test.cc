@@ -185,8 +185,7 @@ bool sleep_until(Node& node, Called called) {
 TEST_P(ShmLinks, EveryoneWhoSleepsIsSummonedWhenOneBegins) {
   run_linked(ranks(), [&](LinkedRank& rank) {
     for (int round = 0; round < 100; ++round) {
-      if (rank.rank() != round % ranks())
-        rank.expect(sleep_until(rank.node, [&] { return rank.link.begun(); }));
+      if (rank.rank() != round % ranks()) rank.expect(sleep_until(rank.node, [&] { return rank.link.begun(); }));
       std::vector<std::uint64_t> words = {word(round, rank.rank())};
       rank.run(rank.link.combine(words, true));
       rank.run(rank.link.barrier());
