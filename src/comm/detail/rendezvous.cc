@@ -79,6 +79,7 @@ Rendezvous::Replies Rendezvous::give_up(int rank) {
 }
 
 void Rendezvous::leave(int rank) {
+  if (at(rank).presence == Presence::Ended) return;  // its goodbye was on the way when it ended
   at(rank).presence = Presence::Away;
   at(rank).waiting = false;
 }

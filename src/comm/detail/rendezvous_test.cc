@@ -135,5 +135,16 @@ TEST(BootstrapWire, RefusesWhatIsTooLargeBeforeItHasCome) {
   EXPECT_THROW(other.next(), Error) << "no such type";
 }
 
+TEST(Rendezvous, WhoHasEndedStaysEndedWhateverGoodbyeIsStillOnTheWay) {
+  Rendezvous rendezvous(2);
+  for (const int rank : {0, 1}) EXPECT_EQ(rendezvous.arrive({.rank = rank, .size = 2}), std::nullopt);
+  rendezvous.ended(1, "signal 9 (killed)");
+  rendezvous.leave(1);
+  const auto replies = rendezvous.give(0, "anyone?");
+  ASSERT_EQ(replies.size(), 1u);
+  ASSERT_TRUE(replies.front().failure);
+  EXPECT_EQ(replies.front().failure->text, "rank 1 is gone (signal 9 (killed))");
+}
+
 }  // namespace
 }  // namespace ronde::comm::detail
