@@ -251,7 +251,7 @@ void Agreement::settle(std::size_t position) {
 
 std::vector<Bucket> Agreement::fuse_units(const std::vector<BucketItem>& running) {
   std::vector<FusionItem> items;
-  for (const BucketItem& item : running) items.push_back(item.unit ? item.unit->fusion : fusion_of(item.descriptions));
+  for (const BucketItem& item : running) items.push_back(fusion_of(item));
   std::vector<Bucket> buckets;
   for (const auto& positions : fuse(items, options_.limits)) {
     buckets.emplace_back();

@@ -75,12 +75,6 @@ TEST(Agreement, ADeterministicPlanIsOrderedByName) {
   EXPECT_EQ(told[told.size() - 2], "run a b");
 }
 
-TEST(Agreement, WhatHasNoNameAndComesEarlyWaitsForItsPlace) {
-  const Texts told =
-      outcomes(Texts(2, "a u -a -u a u -a -u u u a -a a -u -a"), {.limits = {.bytes = 1, .first_bytes = 1}});
-  EXPECT_EQ(told, (Texts{"run a; run u", "run a; run u; plan", "run a", "run u", "run a", "run u"}));
-}
-
 TEST(Agreement, ADeviationEndsThePlanAndAnotherOneIsMade) {
   const std::string other = "a b' c -a -b -c ";
   const Texts told = outcomes(Texts(2, kCycle + kCycle + other + other + other));

@@ -75,10 +75,12 @@ std::string EngineCore::doing(int rank) const {
 
 bool EngineCore::drain() {
   if (!fresh_.load(std::memory_order_acquire)) return false;
+  std::vector<Departure> departed;
   {
     std::lock_guard lock(inbox_mutex_);
     taken_.swap(inbox_);
-    fresh_.store(!departed_.empty(), std::memory_order_relaxed);
+    departed.swap(departed_);
+    fresh_.store(false, std::memory_order_relaxed);
   }
   const Ticket* last = nullptr;
   for (const Item& item : taken_) {
@@ -88,13 +90,8 @@ bool EngineCore::drain() {
     if (!item.waits) last = &ticket;
     if (item.waits) {
       group.wait_for(ticket);
-    } else if (const auto refusal = group.refusal()) {
-      for (Ticket* part = &ticket; part;) {
-        Ticket* next = part->next_ticket();
-        group.live.fetch_sub(1, std::memory_order_relaxed);
-        part->fail(*refusal);
-        part = next;
-      }
+    } else if (group.refusal()) {
+      group.turn_away(ticket);
       last = nullptr;
     } else {
       if (!group.known) add_group(ticket.group);
@@ -102,9 +99,12 @@ bool EngineCore::drain() {
     }
   }
   if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
-  const bool any = !taken_.empty();
   taken_.clear();
-  return any;
+  for (const Departure& departure : departed) {
+    departures_.push_back(departure);
+    for (const auto& group : groups_) group->see_off(departure);
+  }
+  return true;
 }
 
 void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
@@ -117,7 +117,6 @@ void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
 bool EngineCore::progress(GroupCore::Effort effort) {
   try {
     bool further = drain();
-    note_departures();
     for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
       const std::shared_ptr<GroupCore> group = groups_[i];
       further = group->advance(effort) || further;
@@ -218,8 +217,7 @@ void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
   if (try_token()) {
     drive(*ticket);
   } else {
-    const int self = node().rank();
-    node().summon({&self, 1});
+    node().summon_self();
   }
   // Whoever does the work now may need this core.
   constexpr Patience kGiveWay{.looks = 0, .yields = 10};
@@ -243,10 +241,7 @@ bool EngineCore::try_token() {
 
 // The calling thread gets things going, and leaves what takes long to the engine's.
 void EngineCore::nudge() {
-  if (!try_token()) {
-    const int self = node().rank();
-    return node().summon({&self, 1});
-  }
+  if (!try_token()) return node().summon_self();
   node().awake();
   // Ranks in step answer within a microsecond. Going at once would make them wake the engine's thread just before the
   // program waits for the answer itself.
@@ -275,7 +270,7 @@ void EngineCore::drive(const Ticket& ticket) {
 // On the watchdog's thread.
 void EngineCore::heard_of(int peer, const std::string& farewell) {
   const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
-  Departure departure{.rank = rank, .blamed = rank, .text = who(rank), .cause = nullptr};
+  Departure departure{.rank = rank, .blamed = rank, .text = who(rank)};
   if (farewell.empty()) {
     const std::string how = bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
     departure.text += how.empty() ? " is gone" : " is gone: " + how;
@@ -289,25 +284,7 @@ void EngineCore::heard_of(int peer, const std::string& farewell) {
     departed_.push_back(std::move(departure));
     fresh_.store(true, std::memory_order_release);
   }
-  const int self = node().rank();
-  node().summon({&self, 1});
-}
-
-void EngineCore::note_departures() {
-  std::vector<Departure> departed;
-  {
-    std::lock_guard lock(inbox_mutex_);
-    if (departed_.empty()) return;
-    departed.swap(departed_);
-    fresh_.store(!inbox_.empty(), std::memory_order_relaxed);
-  }
-  for (const Departure& departure : departed) {
-    departures_.push_back(departure);
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      const std::shared_ptr<GroupCore> group = groups_[i];
-      group->see_off(departure);
-    }
-  }
+  node().summon_self();
 }
 
 Statistics EngineCore::statistics() {
@@ -328,15 +305,13 @@ std::shared_ptr<std::byte> EngineCore::allocate(std::size_t bytes) {
 }
 
 void EngineCore::shutdown(const std::string& why) {
-  const Farewell farewell{.first_cause = -1, .why = why};
-  const std::string words = write_farewell(farewell);
-  end(&words,
+  end(Farewell{.first_cause = -1, .why = why},
       Error(Error::Kind::PeerLost, fmt::format("this rank has shut its engine down{}{}", why.empty() ? "" : ": ", why),
             {.ranks = {rank_}}));
 }
 
 void EngineCore::vanish() {
-  end(nullptr, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
+  end({}, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
 }
 
 // What the engine knows about why this rank leaves: another may have made it leave.
@@ -356,7 +331,7 @@ Farewell EngineCore::with_first_trouble(Farewell farewell) const {
   return farewell;
 }
 
-void EngineCore::end(const std::string* farewell, const Error& why) {
+void EngineCore::end(std::optional<Farewell> farewell, const Error& why) {
   std::lock_guard once(end_mutex_);
   if (std::exchange(ended_, true)) return;
   if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
@@ -367,14 +342,13 @@ void EngineCore::end(const std::string* farewell, const Error& why) {
   thread_.request_stop();
   node().wake_self();
   thread_.join();
-  std::string words = farewell ? *farewell : "";
   {
     std::lock_guard lock(token_);
     drain();
-    if (farewell) words = write_farewell(with_first_trouble(read_farewell(words)));
+    if (farewell) farewell = with_first_trouble(std::move(*farewell));
     fail_all(why);
   }
-  if (farewell) watchdog_->say(words);
+  if (farewell) watchdog_->say(write_farewell(*farewell));
   watchdog_.reset();
   neighbours_.sockets.clear();
 }

@@ -70,6 +70,7 @@ class EngineCore {
   void open_names(const std::vector<std::shared_ptr<Ticket>>& tickets);
   std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
   void post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool waits_at_once);
+  void close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
 
@@ -80,18 +81,18 @@ class EngineCore {
   std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
                                          const std::shared_ptr<GroupCore>& subject);
 
-  // The work. REQUIRES: the token is held.
   void wait_for(const std::shared_ptr<Ticket>& ticket);
+  bool try_token();
+  void nudge();
+
+  // The work. REQUIRES: the token is held.
   bool progress(GroupCore::Effort effort);
   bool drain();
   void add_group(const std::shared_ptr<GroupCore>& group);
-  void note_departures();
   bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All) const;
-  bool try_token();
+  std::uint32_t get_ready_to_sleep();
   // These give the token up.
   void drive(const Ticket& ticket);
-  void nudge();
-  std::uint32_t get_ready_to_sleep();
   void give_up_token();
   void check_stalls();
   bool anything_pending() const;
@@ -102,7 +103,8 @@ class EngineCore {
   Deadline next_look();
   void heard_of(int peer, const std::string& farewell);
   Farewell with_first_trouble(Farewell farewell) const;
-  void end(const std::string* farewell, const Error& why);
+  // No farewell: nobody is told.
+  void end(std::optional<Farewell> farewell, const Error& why);
 
   const EngineOptions options_;
   const int rank_;

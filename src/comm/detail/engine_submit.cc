@@ -91,29 +91,29 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_p
   try {
     post(tickets, waits_at_once);
   } catch (...) {
-    for (const auto& ticket : tickets)
-      if (ticket->slot) NameTable::close(*ticket->slot);
-    if (tickets.front()->key) NameTable::close(*tickets.front()->key);
+    close_names(tickets);
     throw;
   }
   return tickets;
+}
+
+void EngineCore::close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const {
+  for (const auto& ticket : tickets)
+    if (ticket->slot) NameTable::close(*ticket->slot);
+  if (tickets.front()->key) NameTable::close(*tickets.front()->key);
 }
 
 // All or none.
 void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets) {
   NameTable& names = tickets.front()->group->names();
   bool named = false;
-  const auto give_back = [&] {
-    for (const auto& ticket : tickets)
-      if (ticket->slot) NameTable::close(*ticket->slot);
-  };
   for (const auto& ticket : tickets) {
     const std::string& name = ticket->request.name;
     if (name.empty()) continue;
     named = true;
     ticket->slot = names.open(name);
     if (ticket->slot) continue;
-    give_back();
+    close_names(tickets);
     throw Error::bad_input("{}: a request of this name is on its way already on rank {}; wait for it first",
                            title(*ticket), rank_);
   }

@@ -43,10 +43,7 @@ void GroupCore::come_into(Phase phase) const {
 
 bool GroupCore::worth_moving(Effort effort) const {
   constexpr std::size_t kSmall = 64 << 10;
-  if (effort == Effort::All || queue_.empty()) return true;
-  std::size_t bytes = 0;
-  for (const BucketItem& item : queue_.front()) bytes += item.unit ? item.unit->fusion.bytes : kSmall + 1;
-  return bytes <= kSmall;
+  return effort == Effort::All || queue_.empty() || queue_.front().bytes <= kSmall;
 }
 
 bool GroupCore::can_advance(Effort effort) const {
@@ -78,7 +75,9 @@ void GroupCore::advance_task(Task& task, bool is_move) {
 }
 
 void GroupCore::run(Bucket bucket) {
-  queue_.push_back(std::move(bucket));
+  std::size_t bytes = 0;
+  for (const BucketItem& item : bucket) bytes += fusion_of(item).bytes;
+  queue_.push_back({std::move(bucket), bytes});
 }
 
 Task GroupCore::move() {
@@ -90,14 +89,10 @@ Task GroupCore::move() {
     if (measures_clocks_ && (buckets_ % 1024 == 0 || std::has_single_bit(buckets_)))
       co_await align_clocks(*link_, context_.options.recorder);
     trace_.move_begins();
-    co_await move_one(queue_.front());
-    const Bucket bucket = std::move(queue_.front());
-    const std::vector<Work> works = work_of(bucket);
-    if (trace_.on()) {
-      std::size_t bytes = 0;
-      for (const Work& work : works) bytes += work.description->shape.elements() * size_of(work.description->dtype);
-      trace_.move_ends(name(works.front().description->operation), works.size(), bytes);
-    }
+    const std::vector<Work> works = work_of(queue_.front().bucket);
+    co_await move_one(works);
+    const Queued done = std::move(queue_.front());  // keeps what `works` points to
+    trace_.move_ends(name(works.front().description->operation), works.size(), done.bytes);
     link_->finish_bucket();
     ++buckets_;
     ++context_.statistics.buckets;
@@ -107,12 +102,9 @@ Task GroupCore::move() {
   }
 }
 
-Task GroupCore::move_one(const Bucket& bucket) {
-  std::vector<Work> works = work_of(bucket);
-  const BucketItem& first = bucket.front();
-  const FusionItem fusion = first.unit ? first.unit->fusion : fusion_of(first.descriptions);
-  if (fusion.kind != 0) {
-    co_await execute_allreduce(*link_, std::move(works), scratch_);
+Task GroupCore::move_one(const std::vector<Work>& works) {
+  if (fusion_of(queue_.front().bucket.front()).kind != 0) {
+    co_await execute_allreduce(*link_, works, scratch_);
     co_return;
   }
   for (const Work& work : works) {
@@ -163,8 +155,8 @@ void GroupCore::stop_agreeing(const Why& why) {
 void GroupCore::stop_moving(const Why& why) {
   if (under_way()) context_.node.arena().retire();
   moving_ = Task();
-  for (const Bucket& bucket : queue_)
-    for (const BucketItem& item : bucket)
+  for (const Queued& queued : queue_)
+    for (const BucketItem& item : queued.bucket)
       if (item.unit) fail_unit(*item.unit, why);
   queue_.clear();
 }
@@ -175,11 +167,18 @@ void GroupCore::stop() {
   scratch_.give_back();
 }
 
+void GroupCore::refuse(const Error& why) {
+  if (refuses_.load(std::memory_order_relaxed)) return;  // the first reason counts
+  refusal_ = why;
+  refuses_.store(true, std::memory_order_release);
+}
+
+void GroupCore::turn_away(Ticket& first) {
+  fail_unit(first, [this](const Ticket&) { return *refusal_; });
+}
+
 void GroupCore::fail(const Error& why) {
-  if (!refuses_.load(std::memory_order_relaxed)) {
-    refusal_ = why;
-    refuses_.store(true, std::memory_order_release);
-  }
+  refuse(why);
   const Why same = [&](const Ticket& ticket) {
     return Error(why.kind(), fmt::format("{}: {}", comm::detail::title(ticket), why.what()), {.ranks = why.ranks()});
   };
@@ -201,13 +200,10 @@ void GroupCore::check_departures() {
       return Error(Error::Kind::PeerLost,
                    fmt::format("{}: {}, {} after this was asked for", comm::detail::title(ticket), departure.text,
                                format_duration(monotonic_now() - ticket.submitted)),
-                   {.ranks = {departure.blamed}, .cause = departure.cause});
+                   {.ranks = {departure.blamed}});
     };
     if (agreeing_ && link_->rounds_of(member) <= rounds_) {
-      if (!refuses_.load(std::memory_order_relaxed)) {
-        refusal_.emplace(Error::Kind::PeerLost, departure.text, Error::Details{{departure.blamed}, departure.cause});
-        refuses_.store(true, std::memory_order_release);
-      }
+      refuse(Error(Error::Kind::PeerLost, departure.text, {.ranks = {departure.blamed}}));
       stop_agreeing(lost);
     }
     // Also what is agreed on later, in a round that it still took part in.

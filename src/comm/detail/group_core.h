@@ -28,7 +28,6 @@ struct Departure {
   int rank = -1;
   int blamed = -1;        // the rank that is the first cause of it, as far as is known
   std::string text = {};  // "rank 1 on b2 (pid 7) died: signal 9 (killed)"
-  std::shared_ptr<const Error> cause = nullptr;
 };
 
 // What groups need of the engine around them. Outlives them.
@@ -98,6 +97,8 @@ class GroupCore {
 
   // A member has gone: what it has not done its part in fails, and so does what comes later.
   void see_off(const Departure& departure);
+  // A submission that came after the group's end. REQUIRES: refusal().
+  void turn_away(Ticket& first);
   // Everything here fails.
   void fail(const Error& why);
   // The group is dropped: nothing is looked at any more.
@@ -117,7 +118,7 @@ class GroupCore {
   void check_silence(std::chrono::nanoseconds elapsed);
   void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
   Task move();
-  Task move_one(const Bucket& bucket);
+  Task move_one(const std::vector<Work>& works);
 
   void run(Bucket bucket);
   void finish(Ticket& ticket);
@@ -125,6 +126,7 @@ class GroupCore {
   void stop_agreeing(const Why& why);
   void stop_moving(const Why& why);
   void check_departures();
+  void refuse(const Error& why);
   bool worth_moving(Effort effort) const;
   void advance_task(Task& task, bool is_move);
   void come_into(Phase phase) const;
@@ -136,7 +138,11 @@ class GroupCore {
   NameTable names_;
   Agreement agreement_;
   Scratch scratch_;
-  std::deque<Bucket> queue_;  // agreed on; the first is being moved
+  struct Queued {
+    Bucket bucket;
+    std::size_t bytes;
+  };
+  std::deque<Queued> queue_;  // agreed on; the first is being moved
   Task agreeing_, moving_;
   std::uint64_t rounds_ = 0, buckets_ = 0;  // done
   int wanted_ = 0;                          // requests that the program waits for or polls, in this group

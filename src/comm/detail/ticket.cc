@@ -13,11 +13,6 @@ void Ticket::finish() {
   if (before & kSleeper) futex_wake_all(state_);
 }
 
-void Ticket::fail(Error why) {
-  error.emplace(std::move(why));
-  finish();
-}
-
 void Ticket::sleep() {
   for (;;) {
     const std::uint32_t before = state_.fetch_or(kSleeper, std::memory_order_acq_rel);

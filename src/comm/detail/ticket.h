@@ -36,12 +36,10 @@ class Ticket : public Unit {
 
   static Ticket& of(Unit& unit) { return static_cast<Ticket&>(unit); }
   Unit* first = this;  // of those that were submitted together; all of them end together
-  Ticket* next_ticket() const { return static_cast<Ticket*>(next); }
 
   bool ready() const { return (state_.load(std::memory_order_acquire) & kReady) != 0; }
   // The engine: done, or failed. Wakes whoever waits. The ticket may be gone afterwards.
   void finish();
-  void fail(Error why);
   // Sleeps until it is ready.
   void sleep();
 

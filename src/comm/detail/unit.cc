@@ -32,6 +32,10 @@ FusionItem fusion_of(std::span<const Description> descriptions) {
   return item;
 }
 
+FusionItem fusion_of(const BucketItem& item) {
+  return item.unit ? item.unit->fusion : fusion_of(item.descriptions);
+}
+
 std::vector<Description> content_of(const Unit& unit) {
   std::vector<Description> content;
   for (const Unit* part = &unit; part; part = part->next) content.push_back(part->description);

@@ -37,6 +37,7 @@ using Bucket = std::vector<BucketItem>;
 
 // How requests travel that run together: only reductions to everyone are fused.
 FusionItem fusion_of(std::span<const Description> descriptions);
+FusionItem fusion_of(const BucketItem& item);
 std::vector<Description> content_of(const Unit& unit);
 // Fills in what follows from the descriptions of all its requests.
 void complete(Unit& first);

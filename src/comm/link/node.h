@@ -35,8 +35,9 @@ class Node {
   // Wakes those of the ranks that sleep in the middle of something: what they wait for may have come. Any thread may
   // call it.
   void ring(std::span<const int> peers) const { wake(peers, kWaiting); }
-  // Wakes also those that have nothing under way: something begins. Also for the own rank.
+  // Wakes also those that have nothing under way: something begins.
   void summon(std::span<const int> peers) const { wake(peers, kIdle); }
+  void summon_self() const { summon({&rank_, 1}); }
   // Called by whoever carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
   template <class Look>
   void sleep(Look anything_to_do, Deadline until = {}) {
