@@ -197,11 +197,12 @@ bool EngineCore::must_look_often() const {
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
-  sleeps_for_good_ = inbox_.empty() && !anything_pending();
+  const bool pumps = neighbours_.mesh && neighbours_.post().must_be_pumped();
+  sleeps_for_good_ = inbox_.empty() && !anything_pending() && !pumps;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.
   if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (neighbours_.mesh && neighbours_.post().must_be_pumped()) return Deadline::after(back_off_.next());
+  if (pumps) return Deadline::after(back_off_.next());
   if (looks_often_) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }

@@ -52,16 +52,18 @@ using ByNode = std::vector<std::vector<Bytes>>;
 void reduce_float(const Call& call, const ByNode& nodes, double factor, std::size_t at, std::byte* out) {
   const DType wire = wire_type(call);
   double sum = 0;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
+  bool first = true;
+  for (const auto& inputs : nodes) {
     double part = 0;
-    for (std::size_t i = 0; i < nodes[n].size(); ++i) {
-      double value = detail::load_float(call.dtype, nodes[n][i].data() + at);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      double value = detail::load_float(call.dtype, inputs[i].data() + at);
       if (call.prescale != 1.0) value = narrowed(call.dtype, value * call.prescale);
       value = narrowed(wire, value);
       part = i == 0 ? value : detail::apply(wire, call.op, part, value);
     }
+    if (inputs.empty()) continue;  // all of the node have joined
     if (nodes.size() > 1) part = narrowed(wire, part);
-    sum = n == 0 ? part : detail::apply(wire, call.op, sum, part);
+    sum = std::exchange(first, false) ? part : detail::apply(wire, call.op, sum, part);
   }
   const double result = detail::rounded(wire, sum * detail::rounded(wire, factor));
   store_number(call.dtype, out, narrowed(wire, result));
@@ -89,7 +91,7 @@ ByNode inputs_by_node(const Call& call, int members) {
     std::vector<Bytes> inputs;
     for (const int member : node)
       if (submits(call, member)) inputs.push_back(make_input(call, member, members));
-    if (!inputs.empty()) nodes.push_back(std::move(inputs));
+    nodes.push_back(std::move(inputs));
   }
   return nodes;
 }
