@@ -48,6 +48,18 @@ std::string bar_text(const Bar& bar) {
                      bar.at_least ? "at least" : "at most", number_text(bar.bar), bar.met() ? "met" : "missed");
 }
 
+std::string table_text(const nlohmann::ordered_json& rows) {
+  std::vector<Table::Column> columns;
+  for (const auto& [key, cell] : rows.at(0).items()) columns.push_back({key, align_of(rows, key)});
+  Table table(columns);
+  for (const auto& row : rows) {
+    std::vector<std::string> cells;
+    for (const auto& [key, cell] : row.items()) cells.push_back(cell_text(cell));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::span<const Benchmark> all() {
@@ -84,21 +96,16 @@ nlohmann::ordered_json to_json(const Report& report) {
                                    {"ronde", version()},
                                    {"revision", revision()}}},
                                  {"rows", report.rows}};
+  for (const Section& section : report.sections) json[section.key] = section.rows;
   for (const Bar& bar : report.bars)
     json["summary"][bar.key] = {{"value", bar.value}, {"bar", bar.bar}, {"met", bar.met()}};
   return json;
 }
 
 std::string to_text(const Report& report) {
-  std::vector<Table::Column> columns;
-  for (const auto& [key, cell] : report.rows.at(0).items()) columns.push_back({key, align_of(report.rows, key)});
-  Table table(columns);
-  for (const auto& row : report.rows) {
-    std::vector<std::string> cells;
-    for (const auto& [key, cell] : row.items()) cells.push_back(cell_text(cell));
-    table.add(std::move(cells));
-  }
-  std::string text = table.text();
+  std::string text = table_text(report.rows);
+  for (const Section& section : report.sections)
+    text += fmt::format("\n{}\n{}", section.words, table_text(section.rows));
   if (!report.bars.empty()) text += "\n";
   for (const Bar& bar : report.bars) text += bar_text(bar);
   return text;
