@@ -16,6 +16,8 @@ EngineOptions engine_options(const Settings& settings) {
   options.stall_abort = settings.get<"comm.stall_abort">();
   options.deterministic = settings.get<"comm.deterministic">();
   options.static_plan = settings.get<"comm.static">();
+  options.autotune = settings.get<"comm.autotune">();
+  options.autotune_file = settings.get<"comm.autotune_file">();
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ronde/base/clock.h"
 #include "ronde/base/thread.h"
@@ -15,6 +16,12 @@ std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
+}
+
+int count_nodes(const std::vector<Introduction>& job) {
+  std::set<std::string> nodes;
+  for (const Introduction& rank : job) nodes.insert(rank.node);
+  return static_cast<int>(nodes.size());
 }
 
 // How often a pending request is looked at.
@@ -49,6 +56,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
   world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset));
   world_->measure_clocks();
+  world_->autotune(count_nodes(neighbours_.job));
   add_group(world_);
   watchdog_ = std::make_unique<Watchdog>(neighbours_.sockets,
                                          [this](int peer, const std::string& farewell) { heard_of(peer, farewell); });

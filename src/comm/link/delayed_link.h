@@ -35,6 +35,8 @@ class DelayedLink final : public Link {
   std::uint64_t rounds_of(int member) const override { return link_->rounds_of(member); }
   std::uint64_t buckets_of(int member) const override { return link_->buckets_of(member); }
   Traffic traffic() const override { return link_->traffic(); }
+  std::vector<std::string> algorithms() const override { return link_->algorithms(); }
+  void use_algorithm(std::size_t index) override { link_->use_algorithm(index); }
   Task allreduce(Segments data, Reduction reduction) override {
     return later([=, this] { return link_->allreduce(data, reduction); });
   }
