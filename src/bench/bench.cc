@@ -23,7 +23,7 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"control", "what ranks send to agree, in steady state and when idle", "-n --tensors", run_control},
     {"span", "what recording one span or counter costs", "", run_span},
     {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
-     "-n --model --turns --compute", run_step},
+     "-n --model --turns --compute --autotune", run_step},
 });
 
 // Four digits, never an exponent: 0.2134, 219.6, 35601.

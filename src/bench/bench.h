@@ -50,6 +50,7 @@ struct Options {
   int turns = 5;                           // that each contestant gets
   double compute_us = 0.0;                 // a step's computation, spread over its tensors
   bool compare = false;                    // with every peer that is installed
+  bool autotune = false;                   // what autotune finds against the defaults
   std::string python = {};                 // the interpreter that has the peers
   std::vector<std::string> settings = {};  // flags for the ranks that are started: --set, key=value
   Log log = Log();

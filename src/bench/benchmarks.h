@@ -9,5 +9,6 @@ Report run_allreduce(const Options& options);
 Report run_control(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);
+Report run_step_autotuned(const Options& options);  // a part of the one before: autotune.cc
 
 }  // namespace ronde::bench
