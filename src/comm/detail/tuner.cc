@@ -11,7 +11,7 @@
 namespace ronde::comm::detail {
 namespace {
 
-constexpr int kMostStarts = 4;  // a program whose steps keep changing has no best way
+constexpr std::size_t kMostKinds = 8;  // a program whose steps keep changing has no best way
 
 std::string time_text(double us) {
   return format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(us * 1000)));
@@ -27,9 +27,10 @@ std::string shape_text(int ranks, int nodes, std::size_t step_bytes) {
 Tuner::Tuner(TunerOptions options) : options_(std::move(options)), used_(options_.defaults) {}
 
 Tuner::~Tuner() {
-  if (search_ && !search_->done())
-    options_.log.info("autotune: the run ended after {} steps, before the search did: nothing was chosen",
-                      search_->steps());
+  for (const auto& [bytes, kind] : kinds_)
+    if (kind.search)
+      options_.log.info("autotune: the run ended after {} steps of {}, before the search did: nothing was chosen",
+                        kind.search->steps(), format_bytes(bytes));
 }
 
 std::string Tuner::text(const Tuning& tuning) const {
@@ -40,39 +41,42 @@ std::string Tuner::text(const Tuning& tuning) const {
 }
 
 std::optional<Tuning> Tuner::step(std::chrono::nanoseconds now, std::size_t step_bytes) {
-  std::optional<Tuning> next;
-  if (step_bytes != step_bytes_) {
-    next = start(step_bytes);
-  } else if (search_ && !search_->done() && last_) {
-    const std::size_t tries = search_->tries().size();
-    const bool changed = search_->step(std::chrono::duration<double, std::micro>(now - *last_).count());
-    if (search_->tries().size() > tries)
-      options_.log.debug("autotune: {}: {} a step", text(search_->tries().back().tuning),
-                         time_text(search_->tries().back().us));
-    if (changed) next = search_->current();
-    if (search_->done()) finish();
+  auto kind = kinds_.find(step_bytes);
+  if (kind != kinds_.end()) {
+    if (step_bytes == step_bytes_ && kind->second.search && last_)
+      advance(kind->second, std::chrono::duration<double, std::micro>(now - *last_).count());
+  } else if (kinds_.size() < kMostKinds) {
+    kind = kinds_.emplace(step_bytes, begin(step_bytes)).first;
+  } else if (!std::exchange(full_, true)) {
+    options_.log.info("autotune: steps of more than {} sizes: further ones have the defaults, {}", kMostKinds,
+                      text(options_.defaults));
   }
+  step_bytes_ = step_bytes;
   last_ = now;
-  if (!next || *next == used_) return {};
-  used_ = *next;
-  return next;
+  const Tuning& wanted = kind == kinds_.end() ? options_.defaults : kind->second.tuning;
+  if (wanted == used_) return {};
+  used_ = wanted;
+  return wanted;
 }
 
-// What to begin with.
-std::optional<Tuning> Tuner::start(std::size_t step_bytes) {
-  const std::size_t before = std::exchange(step_bytes_, step_bytes);
-  if (++starts_ > kMostStarts) {
-    if (std::exchange(search_, std::nullopt))
-      options_.log.info("autotune: steps differ again and again ({} after {}): the defaults stay, {}",
-                        format_bytes(step_bytes), format_bytes(before), text(options_.defaults));
-    return options_.defaults;
-  }
-  search_.reset();
-  if (const auto known = from_file(step_bytes)) return known;
+Tuner::Kind Tuner::begin(std::size_t step_bytes) {
+  if (const auto known = from_file(step_bytes)) return {.tuning = *known};
   options_.log.info("autotune: searching for {}", shape_text(options_.ranks, options_.nodes, step_bytes));
-  search_.emplace(AutotuneOptions{
-      .defaults = options_.defaults, .step_bytes = step_bytes, .algorithms = options_.algorithms.size()});
-  return search_->current();
+  return {.search = Autotune(
+              {.defaults = options_.defaults, .step_bytes = step_bytes, .algorithms = options_.algorithms.size()}),
+          .tuning = options_.defaults};
+}
+
+void Tuner::advance(Kind& kind, double us) {
+  const std::size_t tries = kind.search->tries().size();
+  kind.search->step(us);
+  if (kind.search->tries().size() > tries)
+    options_.log.debug("autotune: {}: {} a step", text(kind.search->tries().back().tuning),
+                       time_text(kind.search->tries().back().us));
+  kind.tuning = kind.search->current();
+  if (!kind.search->done()) return;
+  finish(*kind.search);
+  kind.search.reset();
 }
 
 std::optional<Tuning> Tuner::from_file(std::size_t step_bytes) {
@@ -106,14 +110,14 @@ std::optional<Tuning> Tuner::from_file(std::size_t step_bytes) {
   }
 }
 
-void Tuner::finish() {
-  const Tuning& chosen = search_->current();
+void Tuner::finish(const Autotune& search) {
+  const Tuning& chosen = search.current();
   std::string text_chosen = fmt::format("the defaults stay, {}: nothing was clearly faster than {} a step",
-                                        text(chosen), time_text(search_->default_us()));
-  if (!search_->keeps_defaults())
+                                        text(chosen), time_text(search.default_us()));
+  if (!search.keeps_defaults())
     text_chosen = fmt::format("{}: {} a step, {:.1f} % less than the {} of the defaults ({})", text(chosen),
-                              time_text(search_->chosen_us()), 100 * (1 - search_->chosen_us() / search_->default_us()),
-                              time_text(search_->default_us()), text(options_.defaults));
+                              time_text(search.chosen_us()), 100 * (1 - search.chosen_us() / search.default_us()),
+                              time_text(search.default_us()), text(options_.defaults));
   std::string where = "comm.autotune_file would keep it for the next run";
   if (!options_.file.empty()) {
     try {
@@ -123,14 +127,14 @@ void Tuner::finish() {
                                   .fusion_bytes = chosen.limits.bytes,
                                   .first_bucket_bytes = chosen.limits.first_bytes,
                                   .algorithm = options_.algorithms[chosen.algorithm],
-                                  .chosen_us = search_->chosen_us(),
-                                  .default_us = search_->default_us()});
+                                  .chosen_us = search.chosen_us(),
+                                  .default_us = search.default_us()});
       where = fmt::format("kept in {}", options_.file);
     } catch (const Error& error) {
       where = fmt::format("not kept: {}", error.what());
     }
   }
-  options_.log.info("autotune: after {} steps: {}; {}", search_->steps(), text_chosen, where);
+  options_.log.info("autotune: after {} steps: {}; {}", search.steps(), text_chosen, where);
 }
 
 }  // namespace ronde::comm::detail

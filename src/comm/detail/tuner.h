@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct TunerOptions {
 };
 
 // Searches for the best tuning while the program trains, on member 0: takes the time of steps, tells the user, and
-// keeps what it finds in a file. A run of the same shape starts with that and searches no more.
+// keeps what it finds in a file. A run of the same shape starts with that and searches no more. Steps that reduce
+// another number of bytes, such as those of a validation, have a search of their own.
 class Tuner {
  public:
   explicit Tuner(TunerOptions options);
@@ -36,15 +38,21 @@ class Tuner {
   void interrupted() { last_.reset(); }
 
  private:
-  std::optional<Tuning> start(std::size_t step_bytes);
+  // What is known of steps of so many bytes.
+  struct Kind {
+    std::optional<Autotune> search = {};  // nothing: there is none, or no more
+    Tuning tuning = {};                   // then this is to be used
+  };
+  Kind begin(std::size_t step_bytes);
+  void advance(Kind& kind, double us);
   std::optional<Tuning> from_file(std::size_t step_bytes);
-  void finish();
+  void finish(const Autotune& search);
   std::string text(const Tuning& tuning) const;
 
   const TunerOptions options_;
-  std::optional<Autotune> search_;
-  std::size_t step_bytes_ = 0;
-  int starts_ = 0;
+  std::map<std::size_t, Kind> kinds_;             // by bytes of a step
+  bool full_ = false;                             // there are more of them than are kept, and that has been said
+  std::size_t step_bytes_ = 0;                    // of the last one
   Tuning used_;                                   // at present, by all members
   std::optional<std::chrono::nanoseconds> last_;  // when the last step ended
 };

@@ -120,18 +120,26 @@ TEST_F(Tuners, TheDefaultsStayWhereNothingIsFaster) {
       << told();
 }
 
-// A step of another size is another search; steps that keep changing end it.
-TEST_F(Tuners, StepsOfAnotherSize) {
-  {
-    Tuner tuner(options());
-    train(tuner, 20, 500 * kMiB, small_is_quick);
-    EXPECT_LE(train(tuner, 400, 400 * kMiB, small_is_quick).limits.bytes, 4 * kMiB);
-    EXPECT_EQ(load_tunings(file_)->front().step_bytes, 400 * kMiB);
-    for (const std::size_t bytes : {300u, 200u, 100u}) train(tuner, 20, bytes * kMiB, small_is_quick);
-    EXPECT_EQ(used_, kDefaults);
-    EXPECT_TRUE(tells("steps differ again and again (100 MiB after 200 MiB): the defaults stay")) << told();
+// Training and validation in turns: each finds its own best, and goes on where it was.
+TEST_F(Tuners, StepsOfAnotherSizeAreAnotherSearch) {
+  const auto validation = [](const Tuning& tuning) { return tuning.limits.bytes > 4 * kMiB ? 8'000 : 9'000; };
+  Tuner tuner(options());
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    train(tuner, 60, 500 * kMiB, small_is_quick);
+    train(tuner, 40, 80 * kMiB, validation);
   }
-  EXPECT_FALSE(tells("before the search did")) << "it had been given up";
+  EXPECT_GT(train(tuner, 2, 80 * kMiB, validation).limits.bytes, 4 * kMiB);
+  EXPECT_LE(train(tuner, 2, 500 * kMiB, small_is_quick).limits.bytes, 4 * kMiB);
+  EXPECT_EQ(load_tunings(file_)->size(), 2u) << told();
+}
+
+TEST_F(Tuners, StepsThatKeepChangingHaveTheDefaults) {
+  Tuner tuner(options());
+  for (std::size_t bytes = 1; bytes < 40; ++bytes) train(tuner, 7, bytes * kMiB, small_is_quick);
+  EXPECT_EQ(used_, kDefaults);
+  const std::string words = "steps of more than 8 sizes: further ones have the defaults";
+  EXPECT_TRUE(tells(words)) << told();
+  EXPECT_EQ(told().find(words), told().rfind(words)) << "once is enough";
 }
 
 TEST_F(Tuners, ARunThatEndsTooEarlySaysSo) {
