@@ -46,6 +46,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
   world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), 0);
   world_->measure_clocks();
+  world_->autotune(nodes());
   add_group(world_);
   watchdog_ = std::make_unique<Watchdog>(
       neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });

@@ -18,6 +18,7 @@
 #include "ronde/comm/detail/group_trace.h"
 #include "ronde/comm/detail/stall.h"
 #include "ronde/comm/detail/ticket.h"
+#include "ronde/comm/detail/tuner.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/link/link.h"
 #include "ronde/comm/link/node.h"
@@ -73,6 +74,8 @@ class GroupCore {
   // --- for the engine
   bool known = false;  // it is in the engine's list
   void measure_clocks() { measures_clocks_ = true; }
+  // Looks for the best tuning while the program trains, if the options ask for it. The members are on so many nodes.
+  void autotune(int nodes);
   void submit(Ticket& first) { agreement_.submit(first); }
   void wait_for(Ticket& ticket);
   // How much work the calling thread is willing to do: all of it; or only to agree and to move what is small.
@@ -117,6 +120,7 @@ class GroupCore {
   Task negotiate();
   Task explain(std::size_t position);
   Task report_stall();
+  void tune();
   void check_silence(std::chrono::nanoseconds elapsed);
   void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
   Task move();
@@ -143,6 +147,7 @@ class GroupCore {
   struct Queued {
     Bucket bucket;
     std::size_t bytes;
+    std::size_t algorithm;
   };
   std::deque<Queued> queue_;  // agreed on; the first is being moved
   Task agreeing_, moving_;
@@ -157,6 +162,7 @@ class GroupCore {
   std::chrono::nanoseconds round_began_{0};     // zero: none is under way
   bool silence_reported_ = false;
   bool measures_clocks_ = false;
+  std::unique_ptr<Tuner> tuner_;  // on member 0, when there is something to tune
 
   GroupTrace trace_;
 };

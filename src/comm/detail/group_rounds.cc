@@ -95,11 +95,19 @@ Task GroupCore::agree_once() {
     Unit* waiting = agreement_.at_hand();
     trace_.round_begins(waiting ? Ticket::of(*waiting).submitted : std::chrono::nanoseconds(0));
   }
+  const Tuning before = agreement_.tuning();
   Words words = agreement_.open(planned && must_refuse());
   co_await link_->combine(words, !planned);  // a vote wakes nobody who is not ready for it
   switch (agreement_.opened(words)) {
-    case Agreement::Opened::Runs: run(agreement_.take_bucket()); break;
-    case Agreement::Opened::PlanOver: ++context_.statistics.plans_given_up; break;
+    case Agreement::Opened::Runs:
+      run(agreement_.take_bucket());
+      if (tuner_) tune();
+      break;
+    case Agreement::Opened::PlanOver:
+      ++context_.statistics.plans_given_up;
+      if (tuner_) tuner_->interrupted();
+      break;
+    case Agreement::Opened::Retuned: break;
     case Agreement::Opened::AllJoined: {
       Ticket& join = Ticket::of(*agreement_.take_join());
       join.result.last_joined = agreement_.last_joined();
@@ -109,11 +117,18 @@ Task GroupCore::agree_once() {
     }
     case Agreement::Opened::Negotiates: co_await negotiate(); break;
   }
+  if (agreement_.tuning() != before) ++context_.statistics.tunings;
   if (planned) {
     trace_.round_ends("vote");
   } else {
     trace_.round_ends("negotiate");
   }
+}
+
+// A step begins where the plan does, and takes until it begins again.
+void GroupCore::tune() {
+  if (!agreement_.at_step_start()) return;
+  if (const auto tuning = tuner_->step(monotonic_now(), agreement_.step_bytes())) agreement_.retune(*tuning);
 }
 
 Task GroupCore::negotiate() {
