@@ -101,6 +101,25 @@ TEST_P(EngineAdasum, TheSameBitsEverywhereAndHoweverItIsFused) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+// So many that the sums between steps are themselves worth cutting.
+TEST(EngineAdasumFused, HundredsOfLongTensorsAtOnceAsOneByOne) {
+  constexpr int kRanks = 8;
+  constexpr std::size_t kTensors = 400, kLength = 256 * kRanks;
+  run_watched(kRanks, [&](Engine& engine) {
+    std::vector<std::vector<float>> fused(kTensors, std::vector<float>(kLength));
+    tests::Random random({static_cast<std::uint64_t>(engine.rank())});
+    for (auto& tensor : fused)
+      for (float& value : tensor) value = static_cast<float>(random.below(2001)) / 1000 - 1;
+    auto alone = fused;
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < kTensors; ++i)
+      requests.push_back({.name = fmt::format("{}", i), .input = buffer_of(fused[i]), .op = ReduceOp::Adasum});
+    for (const Handle& handle : engine.world().submit(std::move(requests))) handle.wait();
+    for (std::size_t i = 0; i < kTensors; ++i) engine.world().allreduce("alone", buffer_of(alone[i]), kAdasum).wait();
+    EXPECT_EQ(fused, alone);
+  });
+}
+
 TEST_P(EngineAdasum, WhoHasJoinedIsAVectorOfZeros) {
   run_watched(ranks(), [&](Engine& engine) {
     for (int round = 0; round <= engine.rank(); ++round) {

@@ -1,9 +1,11 @@
 #include "ronde/comm/detail/execute_adasum.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ronde/comm/detail/adasum.h"
 #include "ronde/comm/detail/convert.h"
+#include "ronde/comm/detail/reduce.h"
 #include "ronde/comm/detail/staging.h"
 
 namespace ronde::comm::detail {
@@ -91,7 +93,7 @@ class AdasumBucket {
       if (piece.cut) products_[slot] = multiply(value_type_, a, b, piece.count);
     });
   }
-  Bytes products() { return std::as_writable_bytes(std::span(products_)); }
+  std::span<Products> products() { return products_; }
   void add_pairs() {
     for_pairs([this](const AdasumPiece& piece, std::byte* a, const std::byte* b, std::size_t slot) {
       const Products products = piece.cut ? products_[slot] : multiply(value_type_, a, b, piece.count);
@@ -160,6 +162,45 @@ class AdasumBucket {
   std::vector<Products> products_;   // of this step, by pair and cut vector
 };
 
+// Everyone's products become their sums over all members, in the order of members: an allreduce of the link may sum in
+// an order that depends on the number of bytes, and then fusion would show in the bits.
+Task sum_in_order(Link& link, std::span<Products> values) {
+  constexpr std::size_t kNumbers = sizeof(Products) / sizeof(double);
+  constexpr std::size_t kMostAtOnce = 256 << 10;  // bytes of all members that everyone may get
+  const auto members = static_cast<std::size_t>(link.size());
+  const bool whole = values.size() * members * sizeof(Products) <= kMostAtOnce;
+  const std::size_t parts = whole ? 1 : members;
+  const auto slice = [&](std::size_t index) {
+    const std::size_t begin = values.size() * index / parts, end = values.size() * (index + 1) / parts;
+    return values.subspan(begin, end - begin);
+  };
+  // I sum all of it, or one slice of which everyone then gets the sum.
+  const std::span<Products> mine = slice(whole ? 0 : static_cast<std::size_t>(link.rank()));
+  std::vector<Products> theirs(mine.size() * members), sums(mine.size());
+  std::vector<Bytes> arriving, slices;
+  std::vector<ConstBytes> leaving;
+  std::vector<const std::byte*> inputs;
+  for (std::size_t member = 0; member < members; ++member) {
+    arriving.push_back(std::as_writable_bytes(std::span(theirs).subspan(member * mine.size(), mine.size())));
+    inputs.push_back(arriving.back().data());
+    if (whole) continue;
+    slices.push_back(std::as_writable_bytes(slice(member)));
+    leaving.push_back(slices.back());
+  }
+  if (whole) {
+    co_await link.allgather(std::as_bytes(values), std::move(arriving));
+  } else {
+    co_await link.alltoall(std::move(leaving), std::move(arriving));
+  }
+  auto* const summed = reinterpret_cast<std::byte*>(sums.data());
+  if (!sums.empty()) reduce(DType::F64, ReduceOp::Sum, summed, inputs, sums.size() * kNumbers, 1.0);
+  if (whole) {
+    std::ranges::copy(sums, values.begin());
+  } else {
+    co_await link.allgather(std::as_bytes(std::span(sums)), std::move(slices));
+  }
+}
+
 }  // namespace
 
 Task execute_adasum(Link& link, std::vector<Work> works, Scratch& scratch) {
@@ -168,11 +209,9 @@ Task execute_adasum(Link& link, std::vector<Work> works, Scratch& scratch) {
   if (bucket.empty()) co_return;
   co_await link.alltoall(bucket.wire<ConstBytes>(), bucket.received());
   bucket.widen();
-  const Reduction sum{.dtype = DType::F64, .op = ReduceOp::Sum, .scale = 1.0};
   while (bucket.left() > 1) {
     bucket.multiply_pairs();
-    Segments products(bucket.products());
-    if (products.size() > 0) co_await link.allreduce(std::move(products), sum);
+    if (!bucket.products().empty()) co_await sum_in_order(link, bucket.products());
     bucket.add_pairs();
   }
   co_await link.allgather(bucket.result(), bucket.wire<Bytes>());
