@@ -43,7 +43,8 @@ struct BareLink::Impl {
                                {.ranks = first(bootstrap.size()),
                                 .areas = areas_of_all(bootstrap, *neighbours.node, until),
                                 .tuning = {.algorithm = detail::between_by_name(options.algorithm)}})),
-        patience(detail::Patience::for_ranks(static_cast<int>(neighbours.ranks.size()), neighbours.cpus)) {}
+        patience(detail::Patience::for_ranks(static_cast<int>(neighbours.ranks.size()), neighbours.cpus,
+                                             !neighbours.mesh)) {}
 
   void pump() const {
     if (neighbours.mesh) neighbours.mesh->pump();

@@ -81,7 +81,10 @@ bool GroupCore::advance(Effort effort) {
 // A task that fails has no way on: the group is over.
 void GroupCore::advance_task(Task& task, bool is_move) {
   try {
-    if (is_move) trace_.move_resumes();
+    if (is_move) {
+      ++moves_;
+      trace_.move_resumes();
+    }
     task.advance();
     if (is_move && moving()) trace_.move_waits();
   } catch (const Error& error) {

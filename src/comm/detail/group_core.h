@@ -32,6 +32,7 @@ struct GroupContext {
   Statistics& statistics;
   int& wanted;                                 // requests that the program waits for or polls, in all groups
   std::function<std::string(int rank)> who;    // "rank 1 on b2 (pid 7)"
+  std::function<bool(int rank)> stopped;       // by a signal or a debugger, as far as this node can see
   std::function<std::string(int rank)> doing;  // "step 3, last request allreduce 'w' 2 s ago"
   // Runs what makes and drops groups.
   std::function<Task(GroupCore& group, Ticket& ticket)> run_special;
@@ -122,6 +123,7 @@ class GroupCore {
   Task report_stall();
   void tune();
   void check_silence(std::chrono::nanoseconds elapsed);
+  void check_motion(std::chrono::nanoseconds now);
   void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
   Task move();
   Task move_one(const std::vector<Work>& works);
@@ -161,6 +163,10 @@ class GroupCore {
   std::chrono::nanoseconds stall_reported_{0};  // when last
   std::chrono::nanoseconds round_began_{0};     // zero: none is under way
   bool silence_reported_ = false;
+  // What is moving: how often it got further, how often it had when last looked at, and since when it has not.
+  std::uint64_t moves_ = 0, moves_seen_ = 0;
+  std::chrono::nanoseconds still_since_{0};
+  bool stillness_reported_ = false;
   bool measures_clocks_ = false;
   std::unique_ptr<Tuner> tuner_;  // on member 0, when there is something to tune
 
