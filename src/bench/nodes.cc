@@ -131,8 +131,8 @@ class Race {
   }
 
   nlohmann::ordered_json row(std::size_t bytes, std::map<std::string, std::vector<double>>& times) {
-    nlohmann::ordered_json row{{"ranks", bootstrap_->size()}, {"nodes", nodes_}, {"bytes", bytes},
-                               {"dtype", "f32"},              {"memory", "heap"}};
+    nlohmann::ordered_json row{
+        {"ranks", bootstrap_->size()}, {"nodes", nodes_}, {"bytes", bytes}, {"dtype", "f32"}, {"memory", "heap"}};
     for (const Racer& racer : make_racers()) {
       auto& list = times[racer.name];
       std::ranges::sort(list);

@@ -19,9 +19,10 @@ using tests::run_watched;
 
 const AllreduceOptions kAdasum{.op = ReduceOp::Adasum};
 
-class EngineAdasum : public testing::TestWithParam<int> {
+class EngineAdasum : public testing::TestWithParam<tests::Place> {
  protected:
-  int ranks() const { return GetParam(); }
+  const tests::Place& place() const { return GetParam(); }
+  int ranks() const { return place().ranks; }
 };
 
 std::vector<Call> adasum_calls(int ranks) {
@@ -33,7 +34,7 @@ std::vector<Call> adasum_calls(int ranks) {
 }
 
 TEST_P(EngineAdasum, GivesWhatTheReferenceGives) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Call> calls = adasum_calls(ranks());
     for (std::uint64_t step = 0; step < 4; ++step)  // the last ones by a plan
       expect_none(run_calls(engine, engine.world(), calls, {.seed = step + 1}));
@@ -44,7 +45,7 @@ TEST_P(EngineAdasum, GivesWhatTheReferenceGives) {
 }
 
 TEST_P(EngineAdasum, EqualVectorsGiveTheVectorAndOrthogonalOnesTheSum) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<double> equal(1000), orthogonal(5000, 0.0);
     for (std::size_t i = 0; i < equal.size(); ++i) equal[i] = static_cast<double>(i) - 300;
     const std::vector<double> before = equal;
@@ -74,7 +75,7 @@ TEST_P(EngineAdasum, TheSameBitsEverywhereAndHoweverItIsFused) {
   for (const std::size_t fusion_bytes : {0u, 30'000u, 1u << 20}) {
     results.emplace_back();
     run_watched(
-        ranks(),
+        place(),
         [&](Engine& engine) {
           auto values = inputs_of(engine.rank());
           std::vector<Request> requests;
@@ -121,7 +122,7 @@ TEST(EngineAdasumFused, HundredsOfLongTensorsAtOnceAsOneByOne) {
 }
 
 TEST_P(EngineAdasum, WhoHasJoinedIsAVectorOfZeros) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (int round = 0; round <= engine.rank(); ++round) {
       std::vector<Call> calls = adasum_calls(ranks());
       for (Call& call : calls)
@@ -133,11 +134,11 @@ TEST_P(EngineAdasum, WhoHasJoinedIsAVectorOfZeros) {
 }
 
 TEST_P(EngineAdasum, ASlowLinkAndSmallBuckets) {
-  run_watched(ranks(), [&](Engine& engine) { expect_none(run_calls(engine, engine.world(), adasum_calls(ranks()))); },
+  run_watched(place(), [&](Engine& engine) { expect_none(run_calls(engine, engine.world(), adasum_calls(ranks()))); },
               {.fusion_bytes = 4096, .first_bucket_bytes = 64, .link_delay = std::chrono::microseconds(100)});
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineAdasum, testing::Range(1, 9), tests::ranks_name);
+INSTANTIATE_TEST_SUITE_P(All, EngineAdasum, testing::ValuesIn(tests::kPlaces), tests::place_name);
 
 }  // namespace
 }  // namespace ronde::comm

@@ -29,14 +29,15 @@ using tests::kPatience;
 using tests::run_job;
 using tests::run_watched;
 
-class EngineFailure : public testing::TestWithParam<int> {
+class EngineFailure : public testing::TestWithParam<tests::Place> {
  protected:
-  int ranks() const { return GetParam(); }
+  const tests::Place& place() const { return GetParam(); }
+  int ranks() const { return place().ranks; }
   int victim() const { return ranks() - 1; }
 };
 
 TEST_P(EngineFailure, WhoWaitsHearsThatARankWasKilled) {
-  ThreadJob job(ranks());
+  ThreadJob job(ranks(), place().nodes);
   std::latch submitted(ranks()), over(ranks());
   run_job(job, [&](std::unique_ptr<Engine>& engine) {
     std::vector<float> first(10, 1.0f), second(1'000'000, 1.0f);
@@ -58,7 +59,7 @@ TEST_P(EngineFailure, WhoWaitsHearsThatARankWasKilled) {
 }
 
 TEST_P(EngineFailure, WhatIsSubmittedLaterFailsToo) {
-  ThreadJob job(ranks());
+  ThreadJob job(ranks(), place().nodes);
   std::latch all_met(ranks()), over(ranks());
   run_job(job, [&](std::unique_ptr<Engine>& engine) {
     engine->world().barrier().wait();
@@ -97,7 +98,7 @@ std::optional<Error> work_until(Engine& engine, Tensors& tensors, const std::ato
 
 TEST_P(EngineFailure, KilledAtAnyMoment) {
   for (std::uint64_t attempt = 0; attempt < (tests::kSanitized ? 5 : 20); ++attempt) {
-    ThreadJob job(ranks());
+    ThreadJob job(ranks(), place().nodes);
     std::latch begun(ranks()), over(ranks());
     std::vector<Tensors> tensors(static_cast<std::size_t>(ranks()));
     std::atomic<std::int64_t> killed_at = 0;
@@ -122,7 +123,7 @@ TEST_P(EngineFailure, KilledAtAnyMoment) {
 
 TEST_P(EngineFailure, GroupsWithoutTheDeadRankGoOn) {
   if (ranks() < 3) GTEST_SKIP() << "one rank alone is left";
-  ThreadJob job(ranks());
+  ThreadJob job(ranks(), place().nodes);
   std::latch all_met(ranks()), over(ranks());
   run_job(job, [&](std::unique_ptr<Engine>& engine) {
     std::vector<int> alive;
@@ -147,7 +148,7 @@ TEST_P(EngineFailure, GroupsWithoutTheDeadRankGoOn) {
 
 TEST_P(EngineFailure, WhoLeavesSaysWhy) {
   std::latch over(ranks());
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     engine.world().barrier().wait();
     if (engine.rank() == victim()) {
       engine.shutdown("the moon is full");
@@ -165,7 +166,7 @@ TEST_P(EngineFailure, WhoLeavesSaysWhy) {
 // The others left after all was done: no reason to fail what was agreed.
 TEST_P(EngineFailure, LeavingRightAfterTheLastResultHarmsNobody) {
   for (int repetition = 0; repetition < 20; ++repetition)
-    run_watched(ranks(), [&](Engine& engine) {
+    run_watched(place(), [&](Engine& engine) {
       std::vector<float> values(1000, 1.0f);
       engine.world().allreduce("last", buffer_of(values)).wait();
       EXPECT_EQ(values.back(), static_cast<float>(ranks()));
@@ -204,13 +205,13 @@ TEST_P(EngineFailure, AStallIsReportedAndEndsWell) {
     engine.world().allreduce("gradient", buffer_of(values)).wait();
     EXPECT_EQ(values, std::vector<float>(4, static_cast<float>(ranks())));
   };
-  run_watched(ranks(), body, options);
+  run_watched(place(), body, options);
   for (const char* word : {"gradient", "17", "barrier"}) EXPECT_TRUE(said.has(word)) << word;
 }
 
 TEST_P(EngineFailure, AStallThatLastsTooLongIsATimeout) {
   std::latch over(ranks());
-  run_watched(ranks(),
+  run_watched(place(),
               [&](Engine& engine) {
                 engine.world().barrier().wait();
                 if (engine.rank() != victim()) {
@@ -228,7 +229,10 @@ TEST_P(EngineFailure, AStallThatLastsTooLongIsATimeout) {
               {.stall_abort = std::chrono::milliseconds(400)});
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineFailure, testing::Values(2, 3, 4), tests::ranks_name);
+INSTANTIATE_TEST_SUITE_P(All, EngineFailure,
+                         testing::Values(tests::Place{2}, tests::Place{3}, tests::Place{4}, tests::Place{2, 2},
+                                         tests::Place{3, 2}, tests::Place{4, 2}, tests::Place{5, 3}),
+                         tests::place_name);
 
 }  // namespace
 }  // namespace ronde::comm

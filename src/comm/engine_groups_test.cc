@@ -32,13 +32,14 @@ std::vector<std::vector<int>> some_groups(int ranks) {
   return groups;
 }
 
-class EngineGroups : public testing::TestWithParam<int> {
+class EngineGroups : public testing::TestWithParam<tests::Place> {
  protected:
-  int ranks() const { return GetParam(); }
+  const tests::Place& place() const { return GetParam(); }
+  int ranks() const { return place().ranks; }
 };
 
 TEST_P(EngineGroups, EveryOperationInGroupsOfOtherOrders) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (const auto& members : some_groups(ranks())) {
       const Group group = engine.make_group(members);
       const auto me = std::find(members.begin(), members.end(), engine.rank());
@@ -56,7 +57,7 @@ TEST_P(EngineGroups, EveryOperationInGroupsOfOtherOrders) {
 
 // Ranks go through the groups in different orders; with the same names in all of them.
 TEST_P(EngineGroups, GroupsThatShareRanksDoNotBlockEachOther) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Group> groups{engine.world()};
     for (const auto& members : some_groups(ranks())) groups.push_back(engine.make_group(members));
     std::erase_if(groups, [](const Group& group) { return group.rank() < 0; });
@@ -77,7 +78,7 @@ TEST_P(EngineGroups, GroupsThatShareRanksDoNotBlockEachOther) {
 }
 
 TEST_P(EngineGroups, ManyAreMadeAndDropped) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (int i = 0; i < 30; ++i) {
       const Group group = engine.make_group({i % ranks()});
       if (group.rank() == 0) expect_none(run_calls(engine, group, {Call{.name = "alone", .shape = {3}}}));
@@ -87,7 +88,7 @@ TEST_P(EngineGroups, ManyAreMadeAndDropped) {
 }
 
 TEST_P(EngineGroups, TheLastToJoinIsKnownToAll) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (int last = 0; last < ranks(); ++last) {
       const Group group = engine.world();
       std::vector<float> ones(10, 1.0f);
@@ -118,7 +119,7 @@ std::vector<Call> joinable_calls(int ranks, int round) {
 }
 
 TEST_P(EngineGroups, WhoHasJoinedTakesPartWithZeros) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (int repetition = 0; repetition < 4; ++repetition) {
       for (int round = 0; round <= engine.rank(); ++round)
         expect_none(run_calls(engine, engine.world(), joinable_calls(ranks(), round), {.seed = 2}));
@@ -128,7 +129,7 @@ TEST_P(EngineGroups, WhoHasJoinedTakesPartWithZeros) {
 }
 
 TEST_P(EngineGroups, CallsWithoutNamesMatchAgainAfterAJoin) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (int repetition = 0; repetition < 3; ++repetition) {
       for (int round = 0; round <= engine.rank(); ++round) {
         std::vector<Call> calls = joinable_calls(ranks(), round);
@@ -144,7 +145,7 @@ TEST_P(EngineGroups, CallsWithoutNamesMatchAgainAfterAJoin) {
 }
 
 TEST_P(EngineGroups, JoiningOneGroupLeavesOthersAlone) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     const Group other = engine.make_group(some_groups(ranks()).front());
     const Handle joined = engine.rank() == 0 ? engine.world().join() : Handle();
     for (int i = 0; i < 3; ++i)
@@ -157,7 +158,7 @@ TEST_P(EngineGroups, JoiningOneGroupLeavesOthersAlone) {
 
 // What was handed over before counts in full, also when the others come to it only after the join.
 TEST_P(EngineGroups, WhatWasSubmittedBeforeJoiningStillCounts) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<std::int32_t> greatest(5, engine.rank() == 0 ? 100 : engine.rank());
     std::vector<float> sum(5, 1.0f);
     if (engine.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -174,7 +175,7 @@ TEST_P(EngineGroups, WhatWasSubmittedBeforeJoiningStillCounts) {
 
 TEST_P(EngineGroups, WhatNeedsEveryonesValueFailsWhileSomeoneHasJoined) {
   if (ranks() == 1) GTEST_SKIP() << "nobody else";
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     if (engine.rank() > 0) {
       for (const Operation operation : {Operation::Allreduce, Operation::Allgather}) {
         std::vector<float> values(4, 1.0f);
@@ -194,7 +195,10 @@ TEST_P(EngineGroups, WhatNeedsEveryonesValueFailsWhileSomeoneHasJoined) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineGroups, testing::Values(1, 2, 3, 4, 8), tests::ranks_name);
+INSTANTIATE_TEST_SUITE_P(All, EngineGroups,
+                         testing::Values(tests::Place{1}, tests::Place{2}, tests::Place{3}, tests::Place{4},
+                                         tests::Place{8}, tests::Place{3, 2}, tests::Place{4, 2}, tests::Place{7, 3}),
+                         tests::place_name);
 
 }  // namespace
 }  // namespace ronde::comm

@@ -40,19 +40,20 @@ void run_step(Engine& engine, std::vector<Call> calls, std::uint64_t step, bool 
   expect_none(run_calls(engine, engine.world(), calls, {.seed = shuffled ? step + 1 : 0}));
 }
 
-class EngineRepeat : public testing::TestWithParam<int> {
+class EngineRepeat : public testing::TestWithParam<tests::Place> {
  protected:
-  int ranks() const { return GetParam(); }
+  const tests::Place& place() const { return GetParam(); }
+  int ranks() const { return place().ranks; }
 };
 
 TEST_P(EngineRepeat, TheSameCallsAgainAndAgain) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 8; ++step) run_step(engine, step_calls(ranks()), step);
   });
 }
 
 TEST_P(EngineRepeat, AllThatIsKnownAboutTheSecondTimeIsVotedOn) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Call> calls = step_calls(ranks());
     calls.resize(40);  // the gradients
     for (std::uint64_t step = 0; step < 5; ++step) run_step(engine, calls, step, false);
@@ -70,7 +71,7 @@ TEST_P(EngineRepeat, AllThatIsKnownAboutTheSecondTimeIsVotedOn) {
 }
 
 TEST_P(EngineRepeat, OtherShapesAndTypesByTheSameNames) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::uint64_t step = 0;
     for (const DType dtype : {DType::F32, DType::F16, DType::F32}) {
       std::vector<Call> calls = step_calls(ranks());
@@ -81,7 +82,7 @@ TEST_P(EngineRepeat, OtherShapesAndTypesByTheSameNames) {
 }
 
 TEST_P(EngineRepeat, CallsThatStayAwayAndComeBack) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 20; ++step) {
       std::vector<Call> calls = step_calls(ranks());
       if (step % 4 == 3) std::erase_if(calls, [&](const Call& call) { return call.name.size() % 3 == step % 3; });
@@ -91,7 +92,7 @@ TEST_P(EngineRepeat, CallsThatStayAwayAndComeBack) {
 }
 
 TEST_P(EngineRepeat, NewNamesOnTheWay) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 12; ++step) {
       std::vector<Call> calls = step_calls(ranks());
       if (step % 3 == 2)
@@ -103,7 +104,7 @@ TEST_P(EngineRepeat, NewNamesOnTheWay) {
 }
 
 TEST_P(EngineRepeat, AnOperationChangesItsKind) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 12; ++step) {
       std::vector<Call> calls = step_calls(ranks());
       if (step >= 4 && step < 8) calls[7].operation = Operation::Broadcast, calls[8].op = ReduceOp::Max;
@@ -114,7 +115,7 @@ TEST_P(EngineRepeat, AnOperationChangesItsKind) {
 
 // The program waits for one before it hands over the next, although the plan has both in one bucket.
 TEST_P(EngineRepeat, WaitingInTheMiddleOfAPlan) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Call> calls = step_calls(ranks());
     calls.resize(12);
     for (std::uint64_t step = 0; step < 4; ++step) run_step(engine, calls, step, false);
@@ -128,7 +129,7 @@ TEST_P(EngineRepeat, WaitingInTheMiddleOfAPlan) {
 // rank waits for it: the others do something else first.
 TEST_P(EngineRepeat, NobodyElseNeedsToWait) {
   std::latch done(1);
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     const Group world = engine.world();
     std::vector<float> first(10, 1.0f), second(10, 1.0f);
     for (int step = 0; step < 6; ++step) {
@@ -149,7 +150,7 @@ TEST_P(EngineRepeat, NobodyElseNeedsToWait) {
 }
 
 TEST_P(EngineRepeat, GroupedCallsRepeat) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 8; ++step) {
       std::vector<Call> calls = step_calls(ranks());
       if (step == 5) calls.resize(30);
@@ -161,7 +162,7 @@ TEST_P(EngineRepeat, GroupedCallsRepeat) {
 
 // Each of them stands for all, also when a plan knows nothing of them.
 TEST_P(EngineRepeat, WaitingForAnyOneOfAGroup) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<float> first(10, 1.0f), second(10, 1.0f), third(10, 1.0f);
     const AllreduceOptions average{.op = ReduceOp::Average};
     for (const std::size_t waited : {1u, 2u, 0u}) {
@@ -181,7 +182,7 @@ TEST_P(EngineRepeat, WaitingForAnyOneOfAGroup) {
 }
 
 TEST_P(EngineRepeat, StaticNeedsNoVotes) {
-  run_watched(ranks(),
+  run_watched(place(),
               [&](Engine& engine) {
                 std::vector<Call> calls = step_calls(ranks());
                 calls.resize(40);
@@ -196,7 +197,7 @@ TEST_P(EngineRepeat, StaticNeedsNoVotes) {
 }
 
 TEST_P(EngineRepeat, DeterministicTakesAnyOrder) {
-  run_watched(ranks(),
+  run_watched(place(),
               [&](Engine& engine) {
                 for (std::uint64_t step = 0; step < 6; ++step) run_step(engine, step_calls(ranks()), step);
               },
@@ -204,7 +205,7 @@ TEST_P(EngineRepeat, DeterministicTakesAnyOrder) {
 }
 
 TEST_P(EngineRepeat, SmallBucketsAndALinkThatIsSlow) {
-  run_watched(ranks(),
+  run_watched(place(),
               [&](Engine& engine) {
                 for (std::uint64_t step = 0; step < 3; ++step) run_step(engine, step_calls(ranks()), step);
               },
@@ -214,7 +215,7 @@ TEST_P(EngineRepeat, SmallBucketsAndALinkThatIsSlow) {
 // The first second may see the end of what other ranks do; one of several must be quiet.
 TEST_P(EngineRepeat, AnIdleSecondCostsNothing) {
   std::atomic<int> busy = ranks();  // nobody leaves while another one counts
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t step = 0; step < 3; ++step) run_step(engine, step_calls(ranks()), step);
     Statistics before, after;
     bool quiet = false;
@@ -230,7 +231,10 @@ TEST_P(EngineRepeat, AnIdleSecondCostsNothing) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineRepeat, testing::Values(1, 2, 3, 4, 8), tests::ranks_name);
+INSTANTIATE_TEST_SUITE_P(All, EngineRepeat,
+                         testing::Values(tests::Place{1}, tests::Place{2}, tests::Place{3}, tests::Place{4},
+                                         tests::Place{8}, tests::Place{2, 2}, tests::Place{4, 2}, tests::Place{8, 3}),
+                         tests::place_name);
 
 }  // namespace
 }  // namespace ronde::comm

@@ -20,8 +20,11 @@ struct Column {
   const char* key;
   const char* algorithm;
 };
-constexpr auto kAlgorithms = std::to_array<Column>(
-    {{"link_us", "shm"}, {"gather_us", "gather"}, {"doubling_us", "doubling"}, {"direct_us", "direct"}, {"ring_us", "ring"}});
+constexpr auto kAlgorithms = std::to_array<Column>({{"link_us", "shm"},
+                                                    {"gather_us", "gather"},
+                                                    {"doubling_us", "doubling"},
+                                                    {"direct_us", "direct"},
+                                                    {"ring_us", "ring"}});
 
 struct Kind {
   std::string dtype, memory;
@@ -86,7 +89,8 @@ std::vector<Section> cost_sections(const Json& rows, int nodes) {
                              {"error", fit->error}});
     comm::CostModel model;
     for (const Column& column : kAlgorithms) {
-      if (nodes > 1 && column.algorithm == std::string_view("shm")) continue;  // there the link chooses among the others
+      if (nodes > 1 && column.algorithm == std::string_view("shm"))
+        continue;  // there the link chooses among the others
       if (const auto fit = fit_of(rows, kind, column.key)) model.add(place, column.algorithm, *fit);
     }
     const auto ranges = model.ranges(place);

@@ -135,19 +135,16 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   thread_.request_stop();
   node().wake_self();
   thread_.join();
-  std::string text;
-  {
-    std::lock_guard lock(token_);
-    drain();
-    if (last_words) text = write_departure(own_departure(*last_words));
-    fail_all(why);
-    if (neighbours_.mesh) {
-      if (last_words) neighbours_.mesh->note_all(kGone + text);
-      neighbours_.mesh->flush(Deadline::after(last_words ? kLastWords : std::chrono::seconds(0)));
-    }
-  }
+  std::lock_guard lock(token_);
+  drain();
+  const std::string text = last_words ? write_departure(own_departure(*last_words)) : "";
+  fail_all(why);
   if (last_words) watchdog_->say(text);
-  watchdog_.reset();
+  if (last_words && neighbours_.mesh) {
+    neighbours_.mesh->note_all(kGone + text);
+    neighbours_.mesh->flush(Deadline::after(kLastWords));
+  }
+  watchdog_.reset();  // it watches the others
   neighbours_.mesh.reset();
   neighbours_.sockets.clear();
 }

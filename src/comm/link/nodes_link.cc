@@ -156,6 +156,7 @@ Task NodesLink::tell(std::string mine, std::vector<std::string>& all) {
     packed = pack(by_node);
   }
   co_await local_->spread(packed, 0);
+  co_await local_->combine({});  // everyone has read: the next one uses the same buffers
   all.assign(ranks_.size(), {});
   by_node = unpack(packed);
   for (int other = 0; other < nodes(); ++other) {
