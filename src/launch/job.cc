@@ -29,6 +29,10 @@ void say(const Job& job, const std::string& sentence) {
 
 }  // namespace
 
+void check_command(const Job& job) {
+  detail::find_program(job.command.front(), job.environment);
+}
+
 int run_job(const Job& job) {
   detail::Runner::Start start{.program = detail::find_program(job.command.front(), job.environment),
                               .id = std::to_string(getpid())};

@@ -53,4 +53,8 @@ struct Job {
 // FAILS WITH: BadInput for a command that cannot be executed or a folder that cannot be made; System.
 int run_job(const Job& job);
 
+// What run_job() says about a command that cannot be executed, for those who want to know before they prepare much.
+// FAILS WITH: BadInput.
+void check_command(const Job& job);
+
 }  // namespace ronde::launch
