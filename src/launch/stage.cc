@@ -24,6 +24,9 @@ using detail::StageItem;
 // Files on a cluster's file system answer slowly, each by itself; a few at a time keep a node's disk busy.
 constexpr int kThreads = 8;
 
+constexpr const char* kStageVariable = "STAGE_DIR";
+constexpr const char* kUnstageVariable = "UNSTAGE_DIR";
+
 // Results on this node, and where they go.
 struct Results {
   Placement place;
@@ -142,6 +145,7 @@ void Staging::Plan::add_item(const std::string& text) {
   if (!full && fs::path(to).has_parent_path())
     throw Error::bad_input("--stage {}: after the colon comes a name or a full path", text);
   item.place.name = detail::name_of(to.empty() ? from : fs::path(to));
+  item.variable = detail::variable_for(fmt::format("{}_", kStageVariable), item.place.name);
   refuse_twice(names, item.place.name, "--stage");
   if (!options.trust) item.listing = detail::list_tree(item.source, kThreads, stop);
   if (fs::is_regular_file(item.source)) item.unpacker = detail::unpacker_for(item.source);
@@ -177,6 +181,7 @@ std::vector<Placement> Staging::Plan::unstaged() const {
 
 Staging::Staging(StageOptions options) : plan_(std::make_unique<Plan>(std::move(options))) {
   for (const std::string& text : plan_->options.stage) plan_->add_item(text);
+  if (plan_->items.size() == 1) plan_->items.front().variable = kStageVariable;
   for (const std::string& text : plan_->options.unstage) plan_->add_results(text);
 }
 
@@ -211,8 +216,8 @@ int Staging::bring_back() {
 
 Environment::Variables Staging::variables() const {
   Environment::Variables variables;
-  add_variables("STAGE_DIR", plan_->staged(), variables);
-  add_variables("UNSTAGE_DIR", plan_->unstaged(), variables);
+  add_variables(kStageVariable, plan_->staged(), variables);
+  add_variables(kUnstageVariable, plan_->unstaged(), variables);
   return variables;
 }
 

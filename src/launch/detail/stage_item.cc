@@ -130,10 +130,11 @@ std::string bring(const StageItem& item, const Environment& environment, int thr
   const Lock lock(beside(item.place.path, "lock"), progress);
   throw_if_stopped(progress);
   if (is_up_to_date(item, progress.stop))
-    return fmt::format("{} is staged already: {}", item.place.name, item.place.path.string());
+    return fmt::format("{} is staged already: {}; ranks find it as ${}", item.place.name, item.place.path.string(),
+                       item.variable);
   const Entries here = replace(item, environment, threads, signals, progress);
-  return fmt::format("{} is staged: {}, {}, took {}", item.place.name, item.place.path.string(), summary(here),
-                     format_duration(Clock::now() - begun));
+  return fmt::format("{} is staged: {}, {}, took {}; ranks find it as ${}", item.place.name, item.place.path.string(),
+                     summary(here), format_duration(Clock::now() - begun), item.variable);
 }
 
 }  // namespace ronde::launch::detail

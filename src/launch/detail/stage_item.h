@@ -17,7 +17,8 @@ namespace ronde::launch::detail {
 struct StageItem {
   std::filesystem::path source;
   Placement place;
-  Entries listing = {};  // of the source
+  std::string variable = {};  // that ranks find it by
+  Entries listing = {};       // of the source
   std::optional<Unpacker> unpacker = {};
 
   std::uint64_t bytes_needed() const;
