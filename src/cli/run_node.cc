@@ -36,57 +36,74 @@ int threads_of_user(const Environment& environment) {
 }
 
 void add_binding_flags(CLI::App& run, NodeFlags& flags) {
+  const std::string group = "Which cores ranks get";
   run.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
-      ->type_name("POLICY");
+      ->type_name("POLICY")
+      ->group(group);
   run.add_option("--threads", flags.threads, "Compute threads a rank; default: OMP_NUM_THREADS, or as many as fit")
       ->check(CLI::Range(1, kMostThreads).description(""))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(group);
   run.add_option("--hyperthreads", flags.hyperthreads,
                  "Further hardware threads of a core: use them, or leave them idle")
       ->check(CLI::IsMember({"use", "idle"}).description(""))
-      ->type_name("use|idle");
+      ->type_name("use|idle")
+      ->group(group);
   run.add_flag("--pin-threads", flags.pin_threads,
-               "Each OpenMP thread on one core; what the main thread starts is then confined to the first");
+               "Each OpenMP thread on one core; what the main thread starts is then confined to the first")
+      ->group(group);
   run.add_option("--where", flags.where, "Check where threads of a running job sit; of all jobs without a number")
       ->expected(0, 1)
-      ->type_name("[PID|JOB]");
+      ->type_name("[PID|JOB]")
+      ->group(group);
 }
 
 void add_output_flags(CLI::App& run, NodeFlags& flags) {
+  const std::string group = "What is shown";
   run.add_option("--output-dir,--output-filename", flags.output_dir,
                  "Folder for files rank.N.out and rank.N.err with what each rank says")
-      ->type_name("DIR");
-  run.add_flag("--quiet", flags.quiet, "Show the output of rank 0 alone, and the last lines of a rank that fails");
+      ->type_name("DIR")
+      ->group(group);
+  run.add_flag("--quiet", flags.quiet, "Show the output of rank 0 alone, and the last lines of a rank that fails")
+      ->group(group);
   run.add_flag("--prefix-timestamp,--prefix-output-with-timestamp", flags.timestamps,
-               "Put the time in front of every line");
-  run.add_flag("--verbose", flags.verbose, "Show the table of which rank has which cores, whatever the output is");
+               "Put the time in front of every line")
+      ->group(group);
+  run.add_flag("--verbose", flags.verbose, "Show the table of which rank has which cores, whatever the output is")
+      ->group(group);
 }
 
 void add_restart_flags(CLI::App& run, NodeFlags& flags) {
+  const std::string group = "After a failure";
   run.add_option("--restart", flags.restarts, "Start again after a failure, at most N times, with a growing delay")
       ->check(CLI::Range(0, kMostRestarts).description(""))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(group);
   run.add_option("--min-n", flags.min_ranks, "Restart with as few ranks as this, without the node that failed")
       ->check(CLI::Range(1, kMostRanks).description(""))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(group);
 }
 
 }  // namespace
 
 void add_stage_flags(CLI::App& app, NodeFlags& flags) {
+  const std::string group = "Data on the node";
   app.add_option("--stage", flags.stage,
-                 "Copy a file or folder, or unpack a tar or zip, to this node before the start; ranks find it as "
-                 "$STAGE_DIR, and their command as {stage}")
+                 "Copy, or unpack a tar or zip, to the node before the start; found as $STAGE_DIR or {stage}")
       ->allow_extra_args(false)
-      ->type_name("SRC[:DEST]");
+      ->type_name("SRC[:DEST]")
+      ->group(group);
   app.add_option(
          "--unstage", flags.unstage,
          "Bring a folder of results back afterwards; ranks find it as $UNSTAGE_DIR, and their command as {unstage}")
       ->allow_extra_args(false)
-      ->type_name("WHAT[:WHERE]");
+      ->type_name("WHAT[:WHERE]")
+      ->group(group);
   app.add_option("--stage-to", flags.stage_to,
                  "Where both lie on the node, such as /dev/shm; default: SLURM_TMPDIR, TMPDIR or /tmp")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->group(group);
 }
 
 void add_node_flags(CLI::App& run, NodeFlags& flags) {
@@ -132,7 +149,7 @@ void show_binding(const NodeFlags& flags, const topology::BindingPlan& plan, con
   if (flags.verbose || (told && table))
     fmt::print(stderr, "{}\n{}", topology::summary(plan), topology::draw(plan));
   else if (plan.ranks.size() > 1 && plan.warnings.empty() && !flags.quiet)
-    context.log.info("{}", topology::summary(plan));
+    context.log.info("{}{}", topology::summary(plan), is_terminal(stderr) ? "; --verbose lists them" : "");
 }
 
 launch::StageOptions stage_options(const NodeFlags& flags, const std::string& job, const Context& context) {

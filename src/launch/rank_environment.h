@@ -19,14 +19,14 @@ inline constexpr const char* kGpuVariable = "RONDE__GPU";                 // as 
 // What the ranks of a job that run on one machine have in common. As it stands: a job on one machine. For one machine
 // of several say besides which global rank each local one is, which of the nodes this is, and where rank 0 runs.
 struct JobFacts {
-  std::string id;               // no other job of this user on this machine has it
+  std::string id = {};          // no other job of this user on this machine has it
   int size = 1;                 // ranks in all
   int local_size = 0;           // ranks on this machine; 0: all of them
   std::vector<int> ranks = {};  // global rank by local rank; empty: the same
   int node = 0;
   std::string master_address = "127.0.0.1";
   int master_port = 0;                   // free when the job starts
-  std::string bootstrap;                 // where SocketBootstrapServer listens; empty: ranks meet in another way (MPI)
+  std::string bootstrap = {};            // where SocketBootstrapServer listens; empty: ranks meet in another way (MPI)
   int attempt = 1;                       // how often the job has been started, with this time
   int columns = 0;                       // how wide a line of a rank may be on the user's terminal; 0: no matter
   Environment::Variables settings = {};  // instead of what the launcher has itself: RONDE_*, where staged data lies

@@ -83,7 +83,7 @@ void LineSplitter::end_bar(const Take& take) {
   line_.clear();
 }
 
-void Prefixer::write(int rank, std::string_view line, LineEnd end, std::string_view stamp, std::string& to) {
+void Prefixer::write(int rank, std::string_view line, LineEnd end, std::string& to, std::string_view stamp) {
   const bool bar = end == LineEnd::Return;
   if (bar && !look_.terminal) return;
   if (bar_shown_) to += kWipe;

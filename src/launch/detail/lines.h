@@ -53,7 +53,7 @@ class Prefixer {
   explicit Prefixer(Look look) : look_(look) {}
 
   // `stamp`: what stands in front of all; empty or ending in a blank.
-  void write(int rank, std::string_view line, LineEnd end, std::string_view stamp, std::string& to);
+  void write(int rank, std::string_view line, LineEnd end, std::string& to, std::string_view stamp = {});
 
  private:
   Look look_;

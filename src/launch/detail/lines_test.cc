@@ -52,7 +52,7 @@ std::string written(Prefixer::Look look, const std::vector<std::pair<int, std::s
   std::string to;
   for (const auto& [rank, line] : lines) {
     const bool bar = line.ends_with('~');
-    prefixer.write(rank, line.substr(0, line.size() - bar), bar ? LineEnd::Return : LineEnd::Newline, "", to);
+    prefixer.write(rank, line.substr(0, line.size() - bar), bar ? LineEnd::Return : LineEnd::Newline, to);
   }
   return to;
 }
@@ -82,7 +82,7 @@ TEST(Prefixer, ABarThatIsTooWideIsCutAndALineIsNot) {
 TEST(Prefixer, TheTimeStandsInFrontOfAll) {
   Prefixer prefixer({});
   std::string to;
-  prefixer.write(3, "a", LineEnd::Newline, "12:00:01.500 ", to);
+  prefixer.write(3, "a", LineEnd::Newline, to, "12:00:01.500 ");
   EXPECT_EQ(to, "12:00:01.500 [3] a\n");
 }
 

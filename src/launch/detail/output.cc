@@ -43,7 +43,7 @@ void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
 }
 
 void Output::add_source(int rank, Place& place, FileDescriptor pipe, const char* ending) {
-  stop_blocking(pipe.get());
+  if (pipe) stop_blocking(pipe.get());
   RankFile file;
   if (!display_.folder.empty()) file = RankFile(display_.folder / fmt::format("rank.{}.{}", rank, ending), append_);
   sources_.push_back({rank, &place, std::move(pipe), std::move(file)});
@@ -83,7 +83,7 @@ void Output::write_line(Source& source, std::string_view line, LineEnd end) {
   }
   if (display_.quiet && source.rank != 0) return;
   Place& place = *source.place;
-  if (!place.outlet.broken()) place.prefixer.write(source.rank, line, end, stamp, place.outlet.bytes());
+  if (!place.outlet.broken()) place.prefixer.write(source.rank, line, end, place.outlet.bytes(), stamp);
 }
 
 LineSplitter::Take Output::writer_of(Source& source) {
