@@ -94,9 +94,8 @@ void add_stage_flags(CLI::App& app, NodeFlags& flags) {
       ->allow_extra_args(false)
       ->type_name("SRC[:DEST]")
       ->group(group);
-  app.add_option(
-         "--unstage", flags.unstage,
-         "Bring a folder of results back afterwards; ranks find it as $UNSTAGE_DIR, and their command as {unstage}")
+  app.add_option("--unstage", flags.unstage,
+                 "Bring a folder of results back afterwards; found as $UNSTAGE_DIR or {unstage}")
       ->allow_extra_args(false)
       ->type_name("WHAT[:WHERE]")
       ->group(group);
@@ -175,8 +174,14 @@ int run_staged(const NodeFlags& flags, launch::Job job, const Context& context) 
     staging.bring_back();
     throw;
   }
-  const int back = staging.bring_back();
-  return code != 0 ? code : back;
+  try {
+    const int back = staging.bring_back();
+    return code != 0 ? code : back;
+  } catch (const Error& error) {
+    if (code == 0) throw;
+    context.log.error("{}", error.what());  // the job's own failure is what counts
+    return code;
+  }
 }
 
 int run_where(const std::string& which) {

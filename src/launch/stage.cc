@@ -106,7 +106,8 @@ struct Staging::Plan {
 
   void add_item(const std::string& text);
   void add_results(const std::string& text);
-  fs::path choose_place(StageItem& item);
+  fs::path choose_place(StageItem& item, const fs::path& full);  // `full`: where the user wants it; empty: not said
+  bool is_here(const StageItem& item) const;
   std::vector<Placement> staged() const;
   std::vector<Placement> unstaged() const;
 
@@ -119,21 +120,27 @@ struct Staging::Plan {
 };
 
 // Where it is already, or else the first folder with room for it.
-fs::path Staging::Plan::choose_place(StageItem& item) {
+fs::path Staging::Plan::choose_place(StageItem& item, const fs::path& full) {
   std::vector<detail::Candidate> candidates;
-  for (const fs::path& folder : folders_to_try(options)) {
-    item.place.path = own_folder(folder, options.environment) / item.place.name;
-    const auto manifest = detail::read_manifest(item.place.path);
-    const bool is_here = options.trust
-                             ? manifest && manifest->source == item.source.string() && fs::exists(item.place.path)
-                             : detail::is_up_to_date(item, stop);
-    if (is_here) return item.place.path;
+  std::map<fs::path, fs::path> places;  // by candidate
+  if (!full.empty()) places[full.parent_path()] = full;
+  for (const fs::path& folder : full.empty() ? folders_to_try(options) : std::vector{full.parent_path()}) {
+    const fs::path& place =
+        places.try_emplace(folder, own_folder(folder, options.environment) / item.place.name).first->second;
+    item.place.path = place;
+    if (is_here(item)) return place;
     candidates.push_back(look_at(folder, spoken_for[folder]));
   }
   if (options.trust) throw Error::bad_input("{} is not staged on this node", item.source.string());
   const fs::path folder = detail::choose_folder(candidates, item.bytes_needed(), item.source.string());
   spoken_for[folder] += item.bytes_needed();
-  return own_folder(folder, options.environment) / item.place.name;
+  return places.at(folder);
+}
+
+bool Staging::Plan::is_here(const StageItem& item) const {
+  if (!options.trust) return detail::is_up_to_date(item, stop);
+  const auto manifest = detail::read_manifest(item.place.path);
+  return manifest && manifest->source == item.source.string() && fs::exists(item.place.path);
 }
 
 void Staging::Plan::add_item(const std::string& text) {
@@ -149,7 +156,7 @@ void Staging::Plan::add_item(const std::string& text) {
   refuse_twice(names, item.place.name, "--stage");
   if (!options.trust) item.listing = detail::list_tree(item.source, kThreads, stop);
   if (fs::is_regular_file(item.source)) item.unpacker = detail::unpacker_for(item.source);
-  item.place.path = full ? fs::path(to) : choose_place(item);
+  item.place.path = choose_place(item, full ? fs::path(to).lexically_normal() : fs::path());
   items.push_back(std::move(item));
 }
 

@@ -152,6 +152,7 @@ def test_one_file_and_names_and_places(run, data, scratch, env, tmp_path):
         (["--stage", "data:"], ["--stage data:"]),
         (["--stage", "data:a/b"], ["a name or a full path"]),
         (["--stage", "data", "--stage-to", "/no/such"], ["/no/such cannot be written to", "--stage-to"]),
+        (["--stage", "data:/no/such/place"], ["/no/such cannot be written to"]),
         (["--unstage", ":x"], ["--unstage"]),
     ],
 )
@@ -284,6 +285,9 @@ def test_results_that_cannot_be_brought_back_stay(run, scratch, env, tmp_path):
     assert "they are still in" in done.stderr
     (kept,) = (scratch / "ronde-ann").iterdir()
     assert (kept / "x").read_text() == "1\n"
+    both = run("-n", "1", "--unstage", "res:file/x", "bash", "-c", "echo 1 > {unstage}/x; exit 6", env=env)
+    assert both.returncode == 6, "what the job has to say is worth more"
+    assert "they are still in" in both.stderr
 
 
 def test_once_a_node_by_a_command_of_its_own(ronde, data, scratch, env, tmp_path):

@@ -30,7 +30,8 @@ class Lock {
  public:
   Lock(const fs::path& file, const Progress& progress) : file_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (!file_) throw Error::system(errno, "cannot write {}", file.string());
-    while (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && !progress.stop)
+    // A file system that knows no locks leaves it to the user not to stage the same twice at once.
+    while (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !progress.stop)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 
