@@ -14,6 +14,7 @@
 #include "ronde/base/text.h"
 #include "ronde/cli/run_node.h"
 #include "ronde/launch/job.h"
+#include "ronde/launch/visible_gpus.h"
 #include "ronde/topology/binding.h"
 #include "ronde/topology/machine.h"
 
@@ -61,7 +62,7 @@ Environment::Variables settings_for_ranks(const Settings& settings) {
 
 int run_ranks(int ranks, const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
   const topology::BindingRequest request = binding_request(flags.node, ranks, context.environment);
-  const topology::Machine machine = machine_for_ranks(context.environment);
+  const topology::Machine machine = launch::with_visible_gpus(topology::discover(), context.environment);
   launch::Job job{.command = command,
                   .binding = topology::plan_binding(machine, request),
                   .host = machine.hostname,

@@ -112,13 +112,6 @@ void add_node_flags(CLI::App& run, NodeFlags& flags) {
   add_restart_flags(run, flags);
 }
 
-topology::Machine machine_for_ranks(const Environment& environment) {
-  topology::Machine machine = topology::discover();
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
-    if (const auto list = environment.get(name)) return topology::with_visible_gpus(std::move(machine), *list);
-  return machine;
-}
-
 topology::BindingRequest binding_request(const NodeFlags& flags, int ranks, const Environment& environment) {
   return {.ranks = ranks,
           .policy = topology::parse_policy(flags.bind),

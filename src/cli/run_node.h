@@ -8,7 +8,6 @@
 #include "ronde/launch/job.h"
 #include "ronde/launch/stage.h"
 #include "ronde/topology/binding.h"
-#include "ronde/topology/machine.h"
 
 namespace CLI {
 class App;
@@ -36,9 +35,6 @@ struct NodeFlags {
 
 void add_node_flags(CLI::App& run, NodeFlags& flags);
 void add_stage_flags(CLI::App& app, NodeFlags& flags);  // part of these
-
-// This machine as ranks will see it: without GPUs that the environment hides.
-topology::Machine machine_for_ranks(const Environment& environment);
 
 // What to plan for `ranks` on this machine. Threads: the flag, else OMP_NUM_THREADS, else as many as fit.
 // FAILS WITH: BadInput.
