@@ -82,17 +82,17 @@ std::string bring_results(const Results& results, const std::string& host, detai
   const detail::Entries entries = detail::list_tree(from, kThreads, progress.stop);
   const bool is_file = entries.size() == 1 && entries.front().path.empty();
   progress.total += detail::total_bytes(entries);
+  const std::string still_there =
+      fmt::format("results are not all brought back; they are still in {} on this node", from.string());
   try {
     std::error_code failure;
     if (!entries.empty()) fs::create_directories(is_file ? to.parent_path() : to, failure);
     if (failure) throw Error::system(failure.value(), "cannot make {}", to.string());
     detail::copy_tree(entries, from, to, kThreads, progress);
-    if (progress.stop) throw Error(Error::Kind::System, "stopped");
   } catch (const Error& error) {
-    throw Error(error.kind(),
-                fmt::format("results are not all brought back; they are still in {} on this node", from.string()),
-                {.cause = std::make_shared<Error>(error)});
+    throw Error(error.kind(), still_there, {.cause = std::make_shared<Error>(error)});
   }
+  if (progress.stop) return still_there;
   if (results.ours) fs::remove_all(from);
   if (entries.empty()) return fmt::format("the job has left nothing in {}", from.string());
   return fmt::format("{} is brought back to {}: {} in {}", results.place.name, to.string(),
@@ -130,6 +130,8 @@ fs::path Staging::Plan::choose_place(StageItem& item, const fs::path& full) {
     item.place.path = place;
     if (is_here(item)) return place;
     candidates.push_back(look_at(folder, spoken_for[folder]));
+    if (const auto older = detail::read_manifest(place))  // it will make room
+      candidates.back().available += detail::bytes_on_disk(older->entries);
   }
   if (options.trust) throw Error::bad_input("{} is not staged on this node", item.source.string());
   const fs::path folder = detail::choose_folder(candidates, item.bytes_needed(), item.source.string());
@@ -195,11 +197,6 @@ Staging::Staging(StageOptions options) : plan_(std::make_unique<Plan>(std::move(
 Staging::~Staging() = default;
 
 int Staging::bring_in() {
-  for (const Results& result : plan_->results) {
-    if (!result.ours) continue;
-    make_own_folder(result.place.path.parent_path());
-    make_own_folder(result.place.path);
-  }
   std::vector<detail::Carrier> carriers;
   const int threads = std::max(1, kThreads / std::max(1, static_cast<int>(plan_->items.size())));
   for (const StageItem& item : plan_->items) {
@@ -209,7 +206,13 @@ int Staging::bring_in() {
       return detail::bring(item, plan_->options.environment, threads, signals, progress);
     });
   }
-  return detail::carry(carriers, "staging", plan_->options.err);
+  if (const int stopped = detail::carry(carriers, "staging", plan_->options.err)) return stopped;
+  for (const Results& result : plan_->results) {
+    if (!result.ours) continue;
+    make_own_folder(result.place.path.parent_path());
+    make_own_folder(result.place.path);
+  }
+  return 0;
 }
 
 int Staging::bring_back() {

@@ -25,6 +25,14 @@ void print(int to, const std::string& text) {
   [[maybe_unused]] const auto written = write(to, text.data(), text.size());
 }
 
+std::string words_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 class Watch {
  public:
   Watch(const std::vector<Carrier>& carriers, const std::string& verb, const Stream& err, int lifeline)
@@ -36,13 +44,13 @@ class Watch {
     while (left_ > 0) wait_once();
     threads.clear();
     if (bar_) print(err_.descriptor, "\x1b[K");
-    if (signal_) {
-      print(err_.descriptor, fmt::format("{} stopped by {}\n", verb_, name_of_signal(*signal_)));
-      return 128 + *signal_;
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    for (const std::string& sentence : sentences_) print(err_.descriptor, sentence + "\n");
-    return 0;
+    if (failure_ && !signal_) std::rethrow_exception(failure_);
+    if (failure_) print(err_.descriptor, words_of(failure_) + "\n");
+    for (const std::string& sentence : sentences_)
+      if (!sentence.empty()) print(err_.descriptor, sentence + "\n");
+    if (!signal_) return 0;
+    print(err_.descriptor, fmt::format("{} stopped by {}\n", verb_, name_of_signal(*signal_)));
+    return 128 + *signal_;
   }
 
  private:

@@ -10,8 +10,8 @@
 
 namespace ronde::launch::detail {
 
-// One thing to be carried from here to there, on a thread of its own. Returns a sentence about it for the user. It must
-// look at progress.stop often, and leave nothing half done behind.
+// One thing to be carried from here to there, on a thread of its own. Returns a sentence about it for the user; it may
+// be empty. It must look at progress.stop often, then return, and leave nothing half done behind.
 using Carrier = std::function<std::string(Progress& progress, const Signals& signals)>;
 
 // Runs all of them at once, guarded as the ranks of a job are; shows how far they are after a second, and their

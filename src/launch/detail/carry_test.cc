@@ -56,7 +56,7 @@ TEST(Carry, ASignalStopsIt) {
     return wait_for_stop(progress, signals);
   };
   EXPECT_EQ(carry({carrier}, "staging", {.descriptor = err.write.get()}), 128 + SIGTERM);
-  EXPECT_EQ(take(err), "staging stopped by signal 15 (terminated)\n");
+  EXPECT_EQ(take(err), "stopped\nstaging stopped by signal 15 (terminated)\n");
 }
 
 TEST(Carry, TellsHowFarItIs) {

@@ -39,8 +39,10 @@ class Lock {
   FileDescriptor file_;
 };
 
+struct Stopped {};  // thrown, so that what has come so far is removed on the way out
+
 void throw_if_stopped(const Progress& progress) {
-  if (progress.stop) throw Error(Error::Kind::System, "staging was stopped");
+  if (progress.stop) throw Stopped();
 }
 
 void remove_tree(const fs::path& path) {
@@ -126,16 +128,19 @@ bool is_up_to_date(const StageItem& item, const std::atomic<bool>& stop) {
 }
 
 std::string bring(const StageItem& item, const Environment& environment, int threads, const Signals& signals,
-                  Progress& progress) {
+                  Progress& progress) try {
   const auto begun = Clock::now();
+  const std::string place = item.place.path.string();
   const Lock lock(beside(item.place.path, "lock"), progress);
   throw_if_stopped(progress);
   if (is_up_to_date(item, progress.stop))
-    return fmt::format("{} is staged already: {}; ranks find it as ${}", item.place.name, item.place.path.string(),
-                       item.variable);
+    return fmt::format("{} is staged already: {}; ranks find it as ${}", item.place.name, place, item.variable);
+  throw_if_stopped(progress);
   const Entries here = replace(item, environment, threads, signals, progress);
-  return fmt::format("{} is staged: {}, {}, took {}; ranks find it as ${}", item.place.name, item.place.path.string(),
-                     summary(here), format_duration(Clock::now() - begun), item.variable);
+  return fmt::format("{} is staged: {}, {}, took {}; ranks find it as ${}", item.place.name, place, summary(here),
+                     format_duration(Clock::now() - begun), item.variable);
+} catch (const Stopped&) {
+  return {};
 }
 
 }  // namespace ronde::launch::detail

@@ -30,8 +30,8 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& place);
 // Whether `place` holds what the source is now.
 bool is_up_to_date(const StageItem& item, const std::atomic<bool>& stop);
 
-// Brings it, unless it is there; what is there of an older source is replaced. Returns what to tell the user. When it
-// fails or is stopped nothing is left of it.
+// Brings it, unless it is there; what is there of an older source is replaced. Returns what to tell the user; nothing
+// when it was stopped. When it fails or is stopped nothing is left of it.
 // FAILS WITH: BadInput when `place` holds what was not staged; System.
 std::string bring(const StageItem& item, const Environment& environment, int threads, const Signals& signals,
                   Progress& progress);
