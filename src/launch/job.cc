@@ -38,7 +38,7 @@ int run_job(const Job& job) {
                               .id = std::to_string(getpid())};
   make_folder(job.display.folder);
   const int ranks = static_cast<int>(job.binding.ranks.size());
-  const std::vector<HostRanks> hosts{{job.host, ranks}};
+  const std::vector<HostSlots> hosts{{job.host, ranks}};
   while (true) {
     JobEnd end;
     const auto work = [&](int lifeline) {

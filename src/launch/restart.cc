@@ -18,9 +18,9 @@ std::chrono::nanoseconds delay_after(const RestartRules& rules, int attempt) {
   return std::min(delay, rules.longest_delay);
 }
 
-int room(const std::vector<HostRanks>& hosts) {
+int room(const std::vector<HostSlots>& hosts) {
   int slots = 0;
-  for (const HostRanks& host : hosts) slots += host.slots;
+  for (const HostSlots& host : hosts) slots += host.slots;
   return slots;
 }
 
@@ -29,7 +29,7 @@ RestartDecision give_up(std::string sentence) {
 }
 
 RestartDecision start_again(const RestartRules& rules, int attempt, const JobEnd& end, int ranks,
-                            const std::vector<HostRanks>& hosts, const std::string& left_out) {
+                            const std::vector<HostSlots>& hosts, const std::string& left_out) {
   RestartDecision decision{.again = true, .hosts = hosts, .ranks = ranks, .delay = delay_after(rules, attempt)};
   decision.sentence =
       fmt::format("starting again in {}, restart {} of {}", format_duration(decision.delay), attempt, rules.most);
@@ -42,7 +42,7 @@ RestartDecision start_again(const RestartRules& rules, int attempt, const JobEnd
 }  // namespace
 
 RestartDecision decide_restart(const RestartRules& rules, int attempt, const JobEnd& end, int ranks,
-                               const std::vector<HostRanks>& hosts) {
+                               const std::vector<HostSlots>& hosts) {
   if (rules.most == 0 || end.exit_code == 0 || end.interrupted || end.exit_code == kToBeContinued) return {};
   if (end.exit_code == kWrongInput)
     return give_up("not started again: exit code 2 stands for wrong input, which would be wrong again");
@@ -50,8 +50,8 @@ RestartDecision decide_restart(const RestartRules& rules, int attempt, const Job
     return give_up(
         fmt::format("not started again: {} did not help", counted(static_cast<std::size_t>(rules.most), "restart")));
 
-  std::vector<HostRanks> others = hosts;
-  const bool known = std::erase_if(others, [&](const HostRanks& host) { return host.host == end.failed_host; }) > 0;
+  std::vector<HostSlots> others = hosts;
+  const bool known = std::erase_if(others, [&](const HostSlots& host) { return host.host == end.failed_host; }) > 0;
   const int least = rules.min_ranks > 0 ? rules.min_ranks : ranks;
   const int can_run = std::min(ranks, room(others));
   if (known && !others.empty() && can_run >= least)

@@ -22,14 +22,14 @@ struct JobEnd {
   bool host_lost = false;        // not a rank alone: that machine does not answer any more
 };
 
-struct HostRanks {
+struct HostSlots {
   std::string host;
   int slots = 1;  // ranks that it can take
 };
 
 struct RestartDecision {
   bool again = false;
-  std::vector<HostRanks> hosts = {};  // where; those that it was given, or all but the one that failed
+  std::vector<HostSlots> hosts = {};  // where; those that it was given, or all but the one that failed
   int ranks = 0;
   std::chrono::nanoseconds delay{0};
   std::string sentence = {};  // for the user; empty: nothing to be said
@@ -41,6 +41,6 @@ struct RestartDecision {
 // wrong again) or 75 (a deadline: to be continued in the next allocation). The machine that failed is left out when the
 // others have room for min_ranks; otherwise it is tried again, unless it is lost.
 RestartDecision decide_restart(const RestartRules& rules, int attempt, const JobEnd& end, int ranks,
-                               const std::vector<HostRanks>& hosts);
+                               const std::vector<HostSlots>& hosts);
 
 }  // namespace ronde::launch

@@ -7,12 +7,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::vector<HostRanks> kOne{{"b2", 4}};
-const std::vector<HostRanks> kThree{{"n1", 2}, {"n2", 2}, {"n3", 2}};
+const std::vector<HostSlots> kOne{{"b2", 4}};
+const std::vector<HostSlots> kThree{{"n1", 2}, {"n2", 2}, {"n3", 2}};
 
 std::vector<std::string> names(const RestartDecision& decision) {
   std::vector<std::string> found;
-  for (const HostRanks& host : decision.hosts) found.push_back(host.host);
+  for (const HostSlots& host : decision.hosts) found.push_back(host.host);
   return found;
 }
 using Names = std::vector<std::string>;

@@ -18,7 +18,7 @@ namespace ronde::launch {
 namespace {
 
 namespace fs = std::filesystem;
-using detail::Placement;
+using detail::NamedPath;
 using detail::StageItem;
 
 // Files on a cluster's file system answer slowly, each by itself; a few at a time keep a node's disk busy.
@@ -29,7 +29,7 @@ constexpr const char* kUnstageVariable = "UNSTAGE_DIR";
 
 // Results on this node, and where they go.
 struct Results {
-  Placement place;
+  NamedPath place;
   fs::path to;
   bool ours = true;  // made for this job, and removed after it
 };
@@ -69,10 +69,10 @@ void refuse_twice(std::set<std::string>& seen, const std::string& name, const ch
     throw Error::bad_input("{}: two are called {}; give one another name, as in SRC:NAME", flag, name);
 }
 
-void add_variables(const char* start, const std::vector<Placement>& places, Environment::Variables& variables) {
+void add_variables(const char* start, const std::vector<NamedPath>& places, Environment::Variables& variables) {
   if (places.empty()) return;
   variables[start] = places.front().path;
-  for (const Placement& place : places)
+  for (const NamedPath& place : places)
     variables[detail::variable_for(fmt::format("{}_", start), place.name)] = place.path;
 }
 
@@ -108,8 +108,8 @@ struct Staging::Plan {
   void add_results(const std::string& text);
   fs::path choose_place(StageItem& item, const fs::path& full);  // `full`: where the user wants it; empty: not said
   bool is_here(const StageItem& item) const;
-  std::vector<Placement> staged() const;
-  std::vector<Placement> unstaged() const;
+  std::vector<NamedPath> staged() const;
+  std::vector<NamedPath> unstaged() const;
 
   StageOptions options;
   std::vector<StageItem> items;
@@ -176,14 +176,14 @@ void Staging::Plan::add_results(const std::string& text) {
   results.push_back(std::move(result));
 }
 
-std::vector<Placement> Staging::Plan::staged() const {
-  std::vector<Placement> places;
+std::vector<NamedPath> Staging::Plan::staged() const {
+  std::vector<NamedPath> places;
   for (const StageItem& item : items) places.push_back(item.place);
   return places;
 }
 
-std::vector<Placement> Staging::Plan::unstaged() const {
-  std::vector<Placement> places;
+std::vector<NamedPath> Staging::Plan::unstaged() const {
+  std::vector<NamedPath> places;
   for (const Results& result : results) places.push_back(result.place);
   return places;
 }

@@ -16,7 +16,7 @@ namespace ronde::launch::detail {
 // that several jobs or ranks bring it once, a manifest, and, while it is on its way, what has come so far.
 struct StageItem {
   std::filesystem::path source;
-  Placement place;
+  NamedPath place;
   std::string variable = {};  // that ranks find it by
   Entries listing = {};       // of the source
   std::optional<Unpacker> unpacker = {};

@@ -74,7 +74,7 @@ std::string variable_for(std::string_view start, std::string_view name) {
   return variable;
 }
 
-std::string substitute(std::string_view text, std::string_view word, const std::vector<Placement>& placements) {
+std::string substitute(std::string_view text, std::string_view word, const std::vector<NamedPath>& placements) {
   const std::string start = fmt::format("{{{}", word);
   std::string result;
   for (auto at = text.find(start); at != std::string_view::npos; at = text.find(start)) {
@@ -85,7 +85,7 @@ std::string substitute(std::string_view text, std::string_view word, const std::
       text.remove_prefix(at + start.size());
       continue;
     }
-    const auto named = [&](const Placement& placement) { return rest.empty() || placement.name == rest.substr(1); };
+    const auto named = [&](const NamedPath& placement) { return rest.empty() || placement.name == rest.substr(1); };
     const auto found = std::ranges::find_if(placements, named);
     if (found == placements.end())
       throw Error::bad_input("{} in the command: nothing with that name is given by --{}",

@@ -36,13 +36,13 @@ std::string name_of(const std::filesystem::path& path);
 std::string variable_for(std::string_view start, std::string_view name);
 
 // Where a piece of data that ranks are told about lies.
-struct Placement {
+struct NamedPath {
   std::string name;
   std::filesystem::path path;
 };
 // Replaces "{word}" by the first path and "{word:name}" by that of the name, everywhere.
 // FAILS WITH: BadInput for a name that is none.
-std::string substitute(std::string_view text, std::string_view word, const std::vector<Placement>& placements);
+std::string substitute(std::string_view text, std::string_view word, const std::vector<NamedPath>& placements);
 
 // A folder that data may go to.
 struct Candidate {

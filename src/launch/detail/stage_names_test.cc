@@ -48,7 +48,7 @@ TEST(StageNames, WhatRanksKnowItBy) {
 }
 
 TEST(StageNames, PathsTakeTheirPlaceInTheCommand) {
-  const std::vector<Placement> two{{"train", "/tmp/train"}, {"val", "/tmp/val"}};
+  const std::vector<NamedPath> two{{"train", "/tmp/train"}, {"val", "/tmp/val"}};
   EXPECT_EQ(substitute("--data={stage}/x", "stage", two), "--data=/tmp/train/x");
   EXPECT_EQ(substitute("{stage:val}:{stage:train}", "stage", two), "/tmp/val:/tmp/train");
   EXPECT_EQ(substitute("{staged} {x} {stage", "stage", two), "{staged} {x} {stage") << "not for us";

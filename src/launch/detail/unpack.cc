@@ -33,7 +33,7 @@ Program make_program(const Unpacker& unpacker, const fs::path& source, const fs:
       throw Error::bad_input("{} is needed to unpack {} and is not installed here", name, source.string());
     }
   }
-  const std::vector<Placement> values{{"", folder}}, sources{{"", source}};
+  const std::vector<NamedPath> values{{"", folder}}, sources{{"", source}};
   for (const std::string& word : unpacker.command)
     program.arguments.push_back(substitute(substitute(word, "folder", values), "source", sources));
   program.environment.insert_or_assign("LC_ALL", "C");  // its words stand in our sentence
