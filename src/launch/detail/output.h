@@ -19,6 +19,7 @@ namespace ronde::launch::detail {
 class Output {
  public:
   // `append`: files of an earlier attempt are gone on with, not begun anew.
+  // FAILS WITH: BadInput for a folder that cannot be made.
   Output(const Stream& out, const Stream& err, int ranks, Display display = {}, bool append = false);
 
   // The reading ends of a rank's pipes.
