@@ -113,7 +113,8 @@ void add_node_flags(CLI::App& run, NodeFlags& flags) {
 }
 
 std::vector<std::string> binding_words(const NodeFlags& flags) {
-  std::vector<std::string> words{"--bind", flags.bind, "--hyperthreads", flags.hyperthreads};
+  std::vector<std::string> words{"--bind", flags.bind};
+  if (flags.hyperthreads != NodeFlags().hyperthreads) words.insert(words.end(), {"--hyperthreads", flags.hyperthreads});
   if (flags.threads > 0) words.insert(words.end(), {"--threads", std::to_string(flags.threads)});
   if (flags.pin_threads) words.emplace_back("--pin-threads");
   return words;
