@@ -12,7 +12,9 @@
 #include "ronde/base/error.h"
 #include "ronde/base/terminal.h"
 #include "ronde/base/text.h"
+#include "ronde/cli/run_node.h"
 #include "ronde/launch/job.h"
+#include "ronde/launch/visible_gpus.h"
 #include "ronde/topology/binding.h"
 #include "ronde/topology/machine.h"
 
@@ -23,7 +25,7 @@ constexpr int kMostRanks = 2048;
 
 struct RunFlags {
   std::string ranks;
-  std::string bind = "auto";
+  NodeFlags node;
 };
 
 // Whether the word after this flag is its value.
@@ -59,18 +61,19 @@ Environment::Variables settings_for_ranks(const Settings& settings) {
 }
 
 int run_ranks(int ranks, const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
-  const topology::Policy policy = topology::parse_policy(flags.bind);
-  const topology::Machine machine = topology::discover();
-  const launch::Job job{.command = command,
-                        .binding = topology::plan_binding(machine, {.ranks = ranks, .policy = policy}),
-                        .host = machine.hostname,
-                        .environment = context.environment,
-                        .settings = settings_for_ranks(context.settings),
-                        .grace = context.settings.get<"launch.grace">(),
-                        .out = stream_of(stdout, context),
-                        .err = stream_of(stderr, context)};
-  for (const std::string& warning : job.binding.warnings) context.log.warn("{}", warning);
-  return launch::run_job(job);
+  const topology::BindingRequest request = binding_request(flags.node, ranks, context.environment);
+  const topology::Machine machine = launch::with_visible_gpus(topology::discover(), context.environment);
+  launch::Job job{.command = command,
+                  .binding = topology::plan_binding(machine, request),
+                  .host = machine.hostname,
+                  .environment = context.environment,
+                  .settings = settings_for_ranks(context.settings),
+                  .grace = context.settings.get<"launch.grace">(),
+                  .out = stream_of(stdout, context),
+                  .err = stream_of(stderr, context)};
+  apply(flags.node, job);
+  show_binding(flags.node, job.binding, context);
+  return run_staged(flags.node, std::move(job), context);
 }
 
 }  // namespace
@@ -100,14 +103,17 @@ void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context
   auto flags = std::make_shared<RunFlags>();
   CLI::App* run = app.add_subcommand("run", "Start a command as several ranks on this machine");
   run->add_option("-n", flags->ranks, "How many ranks (also -np)")->type_name("N");
-  run->add_option("--bind", flags->bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
-      ->type_name("POLICY");
+  add_node_flags(*run, flags->node);
   run->footer(
       "ronde run -n N [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
       "Example: ronde run -n 4 python train.py --epochs 10\n"
       "What follows the command belongs to it. Ranks find RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT\n"
       "in their environment, as torchrun sets them. The first rank that fails stops the others.");
   run->callback([flags, &line, &command] {
+    if (flags->node.where) {
+      command = [flags](const Context&) { return run_where(*flags->node.where); };
+      return;
+    }
     if (flags->ranks.empty()) throw Error::bad_input("say how many ranks: ronde run -n 4 python train.py");
     const int ranks = parse_ranks(flags->ranks);
     if (line.command.empty()) throw Error::bad_input("say what to run: ronde run -n {} python train.py", ranks);
