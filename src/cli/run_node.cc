@@ -35,31 +35,12 @@ int threads_of_user(const Environment& environment) {
   return threads && *threads > 0 && *threads <= kMostThreads ? *threads : 0;
 }
 
-void add_binding_flags(CLI::App& run, NodeFlags& flags) {
-  const std::string group = "Which cores ranks get";
-  run.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
-      ->type_name("POLICY")
-      ->group(group);
-  run.add_option("--threads", flags.threads, "Compute threads a rank; default: OMP_NUM_THREADS, or as many as fit")
-      ->check(CLI::Range(1, kMostThreads).description(""))
-      ->type_name("N")
-      ->group(group);
-  run.add_option("--hyperthreads", flags.hyperthreads,
-                 "Further hardware threads of a core: use them, or leave them idle")
-      ->check(CLI::IsMember({"use", "idle"}).description(""))
-      ->type_name("use|idle")
-      ->group(group);
-  run.add_flag("--pin-threads", flags.pin_threads,
-               "Each OpenMP thread on one core; what the main thread starts is then confined to the first")
-      ->group(group);
+void add_output_flags(CLI::App& run, NodeFlags& flags) {
+  const std::string group = "What is shown";
   run.add_option("--where", flags.where, "Check where threads of a running job sit; of all jobs without a number")
       ->expected(0, 1)
       ->type_name("[PID|JOB]")
       ->group(group);
-}
-
-void add_output_flags(CLI::App& run, NodeFlags& flags) {
-  const std::string group = "What is shown";
   run.add_option("--output-dir,--output-filename", flags.output_dir,
                  "Folder for files rank.N.out and rank.N.err with what each rank says")
       ->type_name("DIR")
@@ -87,6 +68,25 @@ void add_restart_flags(CLI::App& run, NodeFlags& flags) {
 
 }  // namespace
 
+void add_binding_flags(CLI::App& app, NodeFlags& flags) {
+  const std::string group = "Which cores ranks get";
+  app.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
+      ->type_name("POLICY")
+      ->group(group);
+  app.add_option("--threads", flags.threads, "Compute threads a rank; default: OMP_NUM_THREADS, or as many as fit")
+      ->check(CLI::Range(1, kMostThreads).description(""))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--hyperthreads", flags.hyperthreads,
+                 "Further hardware threads of a core: use them, or leave them idle")
+      ->check(CLI::IsMember({"use", "idle"}).description(""))
+      ->type_name("use|idle")
+      ->group(group);
+  app.add_flag("--pin-threads", flags.pin_threads,
+               "Each OpenMP thread on one core; what the main thread starts is then confined to the first")
+      ->group(group);
+}
+
 void add_stage_flags(CLI::App& app, NodeFlags& flags) {
   const std::string group = "Data on the node";
   app.add_option("--stage", flags.stage,
@@ -112,6 +112,22 @@ void add_node_flags(CLI::App& run, NodeFlags& flags) {
   add_restart_flags(run, flags);
 }
 
+std::vector<std::string> binding_words(const NodeFlags& flags) {
+  std::vector<std::string> words{"--bind", flags.bind};
+  if (flags.hyperthreads != NodeFlags().hyperthreads) words.insert(words.end(), {"--hyperthreads", flags.hyperthreads});
+  if (flags.threads > 0) words.insert(words.end(), {"--threads", std::to_string(flags.threads)});
+  if (flags.pin_threads) words.emplace_back("--pin-threads");
+  return words;
+}
+
+std::vector<std::string> stage_words(const NodeFlags& flags) {
+  std::vector<std::string> words;
+  for (const std::string& item : flags.stage) words.insert(words.end(), {"--stage", item});
+  for (const std::string& item : flags.unstage) words.insert(words.end(), {"--unstage", item});
+  if (!flags.stage_to.empty()) words.insert(words.end(), {"--stage-to", flags.stage_to});
+  return words;
+}
+
 topology::BindingRequest binding_request(const NodeFlags& flags, int ranks, const Environment& environment) {
   return {.ranks = ranks,
           .policy = topology::parse_policy(flags.bind),
@@ -126,9 +142,13 @@ Environment::Variables variables_for_ranks(const NodeFlags& flags) {
   return variables;
 }
 
+launch::Display display_of(const NodeFlags& flags) {
+  return {.folder = flags.output_dir, .quiet = flags.quiet, .timestamps = flags.timestamps};
+}
+
 void apply(const NodeFlags& flags, launch::Job& job) {
   job.settings.merge(variables_for_ranks(flags));
-  job.display = {.folder = flags.output_dir, .quiet = flags.quiet, .timestamps = flags.timestamps};
+  job.display = display_of(flags);
   job.restart = {.most = flags.restarts, .min_ranks = flags.min_ranks};
   for (launch::Stream* stream : {&job.out, &job.err})
     if (stream->terminal) stream->columns = columns_of(stream->descriptor);

@@ -34,7 +34,11 @@ struct NodeFlags {
 };
 
 void add_node_flags(CLI::App& run, NodeFlags& flags);
-void add_stage_flags(CLI::App& app, NodeFlags& flags);  // part of these
+// Parts of these, for what `ronde run` starts on other nodes, and the words that hand them on.
+void add_binding_flags(CLI::App& app, NodeFlags& flags);
+void add_stage_flags(CLI::App& app, NodeFlags& flags);
+std::vector<std::string> binding_words(const NodeFlags& flags);
+std::vector<std::string> stage_words(const NodeFlags& flags);
 
 // What to plan for `ranks` on this machine. Threads: the flag, else OMP_NUM_THREADS, else as many as fit.
 // FAILS WITH: BadInput.
@@ -42,6 +46,8 @@ topology::BindingRequest binding_request(const NodeFlags& flags, int ranks, cons
 
 // What the flags change in the environment of ranks, beside launch::rank_environment().
 Environment::Variables variables_for_ranks(const NodeFlags& flags);
+
+launch::Display display_of(const NodeFlags& flags);
 
 // Display, restarts and the width of the terminal. `job.settings` gets variables_for_ranks().
 void apply(const NodeFlags& flags, launch::Job& job);

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <system_error>
-
 #include "ronde/base/error.h"
 #include "ronde/launch/detail/guarded.h"
 #include "ronde/launch/detail/pause.h"
@@ -13,14 +11,6 @@
 
 namespace ronde::launch {
 namespace {
-
-void make_folder(const std::filesystem::path& folder) {
-  if (folder.empty()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    throw Error::bad_input("cannot make the folder {} for the output of ranks: {}", folder.string(), failure.message());
-}
 
 // Between attempts nothing else writes there.
 void say(const Job& job, const std::string& sentence) {
@@ -36,7 +26,6 @@ void check_command(const Job& job) {
 int run_job(const Job& job) {
   detail::Runner::Start start{.program = detail::find_program(job.command.front(), job.environment),
                               .id = std::to_string(getpid())};
-  make_folder(job.display.folder);
   const int ranks = static_cast<int>(job.binding.ranks.size());
   const std::vector<HostSlots> hosts{{job.host, ranks}};
   while (true) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "ronde/base/error.h"
 #include "ronde/base/format.h"
 
 namespace ronde::launch::detail {
@@ -28,6 +29,14 @@ std::string time_of_day() {
                      now.time_since_epoch().count() % 1000);
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    throw Error::bad_input("cannot make the folder {} for the output of ranks: {}", folder.string(), failure.message());
+}
+
 }  // namespace
 
 Output::Output(const Stream& out, const Stream& err, int ranks, Display display, bool append)
@@ -35,6 +44,7 @@ Output::Output(const Stream& out, const Stream& err, int ranks, Display display,
   places_.push_back({Outlet(out.descriptor), Prefixer({out.color, out.terminal, out.columns})});
   if (!same_file(out.descriptor, err.descriptor))
     places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal, err.columns})});
+  make_folder(display_.folder);
 }
 
 void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
@@ -104,6 +114,15 @@ void Output::finish() {
     source.pipe.close();
     source.lines.finish(writer_of(source));
   }
+}
+
+void Output::feed(int rank, bool error, std::string_view bytes) {
+  Source& source = sources_[2 * static_cast<std::size_t>(rank) + (error ? 1 : 0)];
+  source.lines.add(bytes, writer_of(source));
+}
+
+bool Output::full() const {
+  return std::ranges::any_of(places_, [](const Place& place) { return place.outlet.full(); });
 }
 
 void Output::say(std::string_view text) {

@@ -19,6 +19,7 @@ namespace ronde::launch::detail {
 class Output {
  public:
   // `append`: files of an earlier attempt are gone on with, not begun anew.
+  // FAILS WITH: BadInput for a folder that cannot be made.
   Output(const Stream& out, const Stream& err, int ranks, Display display = {}, bool append = false);
 
   // The reading ends of a rank's pipes.
@@ -30,6 +31,11 @@ class Output {
 
   // Takes what is still in the pipes and closes them; lines without an end count as whole.
   void finish();
+
+  // Bytes of a rank that come by another way than its pipes, which are then none ({}).
+  // REQUIRES: ranks were added in their order.
+  void feed(int rank, bool error, std::string_view bytes);
+  bool full() const;  // no more should be fed before some is written
 
   // The launcher's own words, to the error stream.
   void say(std::string_view text);
