@@ -35,6 +35,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"comm.static", SettingType::Bool, "false", "",
      "Promise that every step has the same requests: not even a vote is needed, and a deviation is an error."},
     {"config", SettingType::Text, "", "", "TOML file with settings; variables and flags override it."},
+    {"launch.deadline", SettingType::Int, "0", "0..",
+     "When the batch system ends the job, in seconds since 1970 UTC; 0: none, or as 'ronde run' finds it."},
     {"launch.grace", SettingType::Duration, "10s", "0s..",
      "Time that ranks have to end by themselves, once they are told to, before they are killed."},
     {"log.level", SettingType::Choice, "info", "debug|info|warn|error|off", "Least severe message that is shown."},

@@ -142,9 +142,13 @@ Environment::Variables variables_for_ranks(const NodeFlags& flags) {
   return variables;
 }
 
+launch::Display display_of(const NodeFlags& flags) {
+  return {.folder = flags.output_dir, .quiet = flags.quiet, .timestamps = flags.timestamps};
+}
+
 void apply(const NodeFlags& flags, launch::Job& job) {
   job.settings.merge(variables_for_ranks(flags));
-  job.display = {.folder = flags.output_dir, .quiet = flags.quiet, .timestamps = flags.timestamps};
+  job.display = display_of(flags);
   job.restart = {.most = flags.restarts, .min_ranks = flags.min_ranks};
   for (launch::Stream* stream : {&job.out, &job.err})
     if (stream->terminal) stream->columns = columns_of(stream->descriptor);

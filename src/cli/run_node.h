@@ -47,6 +47,8 @@ topology::BindingRequest binding_request(const NodeFlags& flags, int ranks, cons
 // What the flags change in the environment of ranks, beside launch::rank_environment().
 Environment::Variables variables_for_ranks(const NodeFlags& flags);
 
+launch::Display display_of(const NodeFlags& flags);
+
 // Display, restarts and the width of the terminal. `job.settings` gets variables_for_ranks().
 void apply(const NodeFlags& flags, launch::Job& job);
 

@@ -116,6 +116,15 @@ void Output::finish() {
   }
 }
 
+void Output::feed(int rank, bool error, std::string_view bytes) {
+  Source& source = sources_[2 * static_cast<std::size_t>(rank) + (error ? 1 : 0)];
+  source.lines.add(bytes, writer_of(source));
+}
+
+bool Output::full() const {
+  return std::ranges::any_of(places_, [](const Place& place) { return place.outlet.full(); });
+}
+
 void Output::say(std::string_view text) {
   if (!places_.back().outlet.broken()) places_.back().outlet.bytes() += text;
 }
