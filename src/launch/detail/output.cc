@@ -28,7 +28,7 @@ void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
 }
 
 void Output::add_source(int rank, Place& place, FileDescriptor pipe) {
-  stop_blocking(pipe.get());
+  if (pipe) stop_blocking(pipe.get());
   sources_.push_back({rank, &place, std::move(pipe)});
 }
 
@@ -80,6 +80,15 @@ void Output::finish() {
     source.pipe.close();
     source.lines.finish(writer_of(source));
   }
+}
+
+void Output::feed(int rank, bool error, std::string_view bytes) {
+  Source& source = sources_[2 * static_cast<std::size_t>(rank) + (error ? 1 : 0)];
+  source.lines.add(bytes, writer_of(source));
+}
+
+bool Output::full() const {
+  return std::ranges::any_of(places_, [](const Place& place) { return place.outlet.full(); });
 }
 
 void Output::say(std::string_view text) {

@@ -29,6 +29,11 @@ class Output {
   // Takes what is still in the pipes and closes them; lines without an end count as whole.
   void finish();
 
+  // Bytes of a rank that come by another way than its pipes, which are then none ({}).
+  // REQUIRES: ranks were added in their order.
+  void feed(int rank, bool error, std::string_view bytes);
+  bool full() const;  // no more should be fed before some is written
+
   // The launcher's own words, to the error stream.
   void say(std::string_view text);
 

@@ -1,0 +1,166 @@
+#include "ronde/launch/detail/remote_runner.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "ronde/launch/detail/descendants.h"
+#include "ronde/launch/detail/guarded.h"
+#include "ronde/launch/detail/spawn.h"
+
+namespace ronde::launch {
+namespace detail {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLinger = 1s;  // see Runner
+
+}  // namespace
+
+RemoteRunner::RemoteRunner(const RemoteJob& job, std::string program, int lifeline)
+    : job_(job),
+      program_(std::move(program)),
+      lifeline_(lifeline),
+      signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}),
+      output_(job.out, job.err, job.ranks),
+      escalation_(job.grace),
+      out_{{}, FrameReader({})},
+      err_{{}, FrameReader({})} {
+  const FrameReader::Takers takers{.bytes =
+                                       [this](int rank, RankStream stream, std::string_view bytes) {
+                                         if (rank < job_.ranks) output_.feed(rank, stream == RankStream::Err, bytes);
+                                       },
+                                   .end = [this](const RankEnd& end) { rank_ended(end); },
+                                   .words = [this](std::string_view line) { launcher_said(line); }};
+  out_.frames = FrameReader(takers);
+  err_.frames = FrameReader(takers);
+  for (int rank = 0; rank < job.ranks; ++rank) output_.add(rank, {}, {});
+}
+
+int RemoteRunner::run() {
+  start();
+  while (!finished()) watch_once(next_time());
+  end_children(Deadline::after(5s));
+  output_.finish();
+  output_.say(last_words());
+  print_rest();
+  return exit_code();
+}
+
+void RemoteRunner::start() {
+  Pipe out = Pipe::make(), err = Pipe::make();
+  const Program program{program_, job_.command, job_.environment.all()};
+  pid_ = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals_);
+  out_.pipe = std::move(out.read);
+  err_.pipe = std::move(err.read);
+  stop_blocking(out_.pipe.get());
+  stop_blocking(err_.pipe.get());
+  const FileDescriptor null = open_null();
+  dup2(null.get(), STDIN_FILENO);  // it is the launcher's now
+}
+
+bool RemoteRunner::finished() const {
+  const bool silent = !out_.pipe && !err_.pipe;
+  return ended_ && (silent || guardian_lost_ || Clock::now() >= end_time_ + kLinger);
+}
+
+std::optional<RemoteRunner::Time> RemoteRunner::next_time() const {
+  return ended_ ? end_time_ + kLinger : escalation_.next();
+}
+
+void RemoteRunner::watch_once(std::optional<Time> until) {
+  Poller poller;
+  poller.add(signals_.descriptor(), POLLIN, [this] { take_signals(); });
+  if (!guardian_lost_) poller.add(lifeline_, POLLIN, [this] { lost_guardian(); });
+  output_.watch(poller);
+  for (Source* source : {&out_, &err_})
+    if (source->pipe && !output_.full()) poller.add(source->pipe.get(), POLLIN, [this, source] { take_from(*source); });
+  poller.wait(until);
+  send(escalation_.tick(Clock::now()));
+}
+
+void RemoteRunner::take_from(Source& source) {
+  std::array<char, 64 << 10> bytes;
+  const ssize_t got = read(source.pipe.get(), bytes.data(), bytes.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got > 0) return source.frames.add({bytes.data(), static_cast<std::size_t>(got)});
+  source.pipe.close();
+  source.frames.finish();
+}
+
+void RemoteRunner::take_signals() {
+  while (const auto signal = signals_.next()) {
+    const int number = static_cast<int>(signal->ssi_signo);
+    if (number == SIGCHLD) {
+      int status = 0;
+      for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid != pid_) continue;
+        ended_ = Outcome::from_status(status);
+        end_time_ = Clock::now();
+      }
+      continue;
+    }
+    told_to_stop_ = true;
+    verdict_.interrupted(number);
+    // Every launcher ends its ranks on SIGTERM; on SIGINT srun only tells how they are.
+    send(escalation_.ask(SIGTERM, Clock::now()));
+  }
+}
+
+// One that was told to stop is not the culprit. The launcher stops the others, or is told to: hydra waits for all.
+void RemoteRunner::rank_ended(const RankEnd& end) {
+  if (!end.outcome.failed() || end.stopped) return;
+  if (!verdict_.first_failure()) failed_host_ = end.host;
+  verdict_.rank_ended(end.rank, end.outcome);
+  send(escalation_.begin(SIGTERM, Clock::now()));
+}
+
+void RemoteRunner::launcher_said(std::string_view line) {
+  if (verdict_.first_failure() || told_to_stop_ || line.empty()) return;
+  output_.say(fmt::format("{}: {}\n", job_.launcher, line));
+}
+
+void RemoteRunner::send(std::optional<int> signal) const {
+  if (signal && pid_ > 0 && !ended_) kill(*signal == SIGKILL ? -pid_ : pid_, *signal);
+}
+
+void RemoteRunner::lost_guardian() {
+  guardian_lost_ = true;
+  verdict_.interrupted(SIGKILL);
+  send(escalation_.begin(SIGTERM, Clock::now()));  // killed, it could not end ranks on other machines
+}
+
+int RemoteRunner::exit_code() const {
+  const int code = verdict_.exit_code();
+  return code != 0 || !ended_ ? code : ended_->exit_code();
+}
+
+std::string RemoteRunner::last_words() const {
+  const auto& failure = verdict_.first_failure();
+  const Paint paint(job_.err.color);
+  if (verdict_.exit_code() == 0 && ended_ && ended_->failed())
+    return paint.red(fmt::format("{} failed: {}", job_.launcher, describe(*ended_))) + "\n";
+  return verdict_.last_words(failed_host_, failure ? output_.last_lines(failure->rank) : std::vector<std::string>{},
+                             paint);
+}
+
+void RemoteRunner::print_rest() {
+  std::optional<Time> end;
+  if (told_to_stop_) end = Clock::now() + kLinger;
+  told_to_stop_ = false;
+  while (!output_.written() && !told_to_stop_ && !guardian_lost_ && !(end && Clock::now() >= *end)) watch_once(end);
+}
+
+}  // namespace detail
+
+int run_remote_job(const RemoteJob& job) {
+  const std::string program = detail::find_program(job.command.front(), job.environment);
+  return detail::guarded([&](int lifeline) { return detail::RemoteRunner(job, program, lifeline).run(); });
+}
+
+}  // namespace ronde::launch

@@ -1,0 +1,102 @@
+#include "ronde/launch/rank_place.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/comm/socket_bootstrap.h"
+#include "ronde/launch/rank_environment.h"
+
+namespace ronde::launch {
+namespace {
+
+// Which variables say what. Where a launcher does not tell the local numbers, the names are empty.
+struct Source {
+  LauncherKind launcher;
+  const char *rank, *size, *local_rank, *local_size;
+};
+constexpr auto kSources = std::to_array<Source>({
+    {LauncherKind::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {LauncherKind::Jsrun, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+     "JSM_NAMESPACE_LOCAL_SIZE"},
+    {LauncherKind::Jsrun, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {LauncherKind::Hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {LauncherKind::Srun, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""},
+    {LauncherKind::Srun, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""},
+});
+
+std::optional<int> number(const Environment& environment, const char* name) {
+  const auto text = environment.get(name);
+  if (!text) return {};
+  const auto value = parse_number<int>(*text);
+  if (!value || *value < 0) throw Error::bad_input("{}={} is no number of a rank", name, *text);
+  return value;
+}
+
+int node_of(int rank, const std::vector<int>& layout) {
+  int node = 0;
+  for (int end = 0; node < static_cast<int>(layout.size()); ++node) {
+    end += layout[static_cast<std::size_t>(node)];
+    if (rank < end) return node;
+  }
+  return 0;
+}
+
+void check_layout(const Source& source, int size, const std::vector<int>& layout) {
+  const int expected = std::accumulate(layout.begin(), layout.end(), 0);
+  if (!layout.empty() && expected != size)
+    throw Error::bad_input("{} has started {} ({}), not {}: it does not do what 'ronde run' has asked it for",
+                           name(source.launcher), counted(static_cast<std::size_t>(size), "rank"), source.size,
+                           expected);
+}
+
+RankPlace place_from(const Environment& environment, const Source& source, const std::vector<int>& layout) {
+  RankPlace place{.rank = *number(environment, source.rank), .size = *number(environment, source.size)};
+  check_layout(source, place.size, layout);
+  if (place.rank >= place.size)
+    throw Error::bad_input("{}={} and {}={}: ranks count from 0", source.rank, place.rank, source.size, place.size);
+  place.node = node_of(place.rank, layout);
+  const auto here = static_cast<std::size_t>(place.node);
+  const int before = std::accumulate(layout.begin(), layout.begin() + place.node, 0);
+  // Where nobody tells and no layout was given, all ranks are taken to be here.
+  place.local_rank = number(environment, source.local_rank).value_or(place.rank - before);
+  place.local_size = number(environment, source.local_size).value_or(layout.empty() ? place.size : layout[here]);
+  if (place.local_rank >= place.local_size)
+    throw Error::bad_input("rank {} is number {} of the {} on its machine, says {}: give the layout (--layout)",
+                           place.rank, place.local_rank, place.local_size, name(source.launcher));
+  return place;
+}
+
+}  // namespace
+
+RankPlace rank_place(const Environment& environment, std::optional<LauncherKind> launcher,
+                     const std::vector<int>& layout) {
+  for (const Source& source : kSources)
+    if ((!launcher || *launcher == source.launcher) && environment.get(source.rank) && environment.get(source.size))
+      return place_from(environment, source, layout);
+  throw Error::bad_input(
+      "'ronde start-rank' is for launchers: it finds its rank in the variables of {}, and they are not there",
+      launcher ? name(*launcher) : "mpirun, hydra, srun or jsrun");
+}
+
+Environment::Variables started_environment(const Environment& environment, const RankPlace& place,
+                                           const std::string& master, const topology::RankBinding& binding) {
+  const JobFacts facts{.size = place.local_size, .master_port = 0, .bootstrap = ""};
+  Environment::Variables variables = rank_environment(environment, facts, binding);
+  variables["RANK"] = std::to_string(place.rank);
+  variables["WORLD_SIZE"] = std::to_string(place.size);
+  variables["LOCAL_RANK"] = std::to_string(place.local_rank);
+  variables["LOCAL_WORLD_SIZE"] = std::to_string(place.local_size);
+  variables["GROUP_RANK"] = std::to_string(place.node);
+  const auto colon = master.rfind(':');
+  variables["MASTER_ADDR"] = master.substr(0, colon);
+  variables["MASTER_PORT"] = master.substr(colon + 1);
+  for (const auto* name : {comm::kBootstrapVariable, comm::kRankVariable, comm::kSizeVariable}) variables.erase(name);
+  return variables;
+}
+
+}  // namespace ronde::launch

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "ronde/base/environment.h"
+#include "ronde/launch/job.h"
+
+namespace ronde::launch {
+
+// Ranks on several machines, started by another launcher, whose ranks are run_started_rank() with `relay`.
+struct RemoteJob {
+  std::vector<std::string> command;  // the launcher's command line
+  std::string launcher;              // as messages name it: mpirun, hydra, srun, jsrun
+  int ranks = 1;
+  Environment environment;  // the launcher starts with it
+  std::chrono::nanoseconds grace = std::chrono::seconds(10);
+  Stream out = {.descriptor = 1}, err = {.descriptor = 2};
+};
+
+// As run_job(), with the launcher between us and the ranks: output in whole lines with the rank in front, the first
+// rank that fails stops all, its code is returned, and who it was, where, is the last line. What the launcher says
+// itself is passed on with its name in front, but not the obituary that follows a rank's failure.
+// REQUIRES: the process has no other children and no other threads.
+// FAILS WITH: BadInput for a launcher that cannot be executed; System.
+int run_remote_job(const RemoteJob& job);
+
+}  // namespace ronde::launch
