@@ -9,6 +9,7 @@
 #include "ronde/cli/bench.h"
 #include "ronde/cli/info.h"
 #include "ronde/cli/run.h"
+#include "ronde/cli/start_rank.h"
 
 namespace ronde::cli {
 namespace {
@@ -82,6 +83,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   add_bench(app, command);
   RunLine line;
   add_run(app, line, command);
+  add_start_rank(app, line, command);
   line = split_run_line(arguments, app);
   for (CLI::App* subcommand : app.get_subcommands({})) subcommand->fallthrough();
   try {

@@ -1,6 +1,5 @@
 #include "ronde/cli/info.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -17,13 +16,6 @@ namespace ronde::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// The library that the user names, or the one that was there when this program was built.
-std::string mpi_file(const Settings& settings) {
-  if (auto named = settings.get<"mpi.library">(); !named.empty()) return named;
-  const auto part = std::ranges::find(parts(), "MPI", &Part::name);
-  return part == parts().end() ? "" : std::string(part->detail);
-}
 
 void ask_mpi(Info& info, const Log& log) {
   info.mpi_file = mpi_file(info.settings);

@@ -1,16 +1,24 @@
 #include "ronde/cli/mpi_facts.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ronde/base/error.h"
 #include "ronde/base/library.h"
 #include "ronde/base/text.h"
+#include "ronde/cli/parts.h"
 
 namespace ronde::cli {
 namespace {
 // More than any MPI library's MPI_MAX_LIBRARY_VERSION_STRING (Open MPI 256, MPICH 8192).
 constexpr std::size_t kLongestVersion = 16384;
 }  // namespace
+
+std::string mpi_file(const Settings& settings) {
+  if (auto named = settings.get<"mpi.library">(); !named.empty()) return named;
+  const auto part = std::ranges::find(parts(), "MPI", &Part::name);
+  return part == parts().end() ? "" : std::string(part->detail);
+}
 
 std::string mpi_library_version(const std::string& file) {
   try {

@@ -2,7 +2,12 @@
 
 #include <string>
 
+#include "ronde/base/settings.h"
+
 namespace ronde::cli {
+
+// The library that the user names (mpi.library), or the one that was there when this program was built; empty: none.
+std::string mpi_file(const Settings& settings);
 
 // What an MPI library says about itself: "Open MPI v4.1.4". It is loaded, not started.
 // FAILS WITH: BadInput when it cannot be loaded or is no MPI library.

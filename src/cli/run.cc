@@ -1,6 +1,9 @@
 #include "ronde/cli/run.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -12,41 +15,27 @@
 #include "ronde/base/error.h"
 #include "ronde/base/terminal.h"
 #include "ronde/base/text.h"
+#include "ronde/base/units.h"
+#include "ronde/cli/run_flags.h"
+#include "ronde/launch/ask.h"
+#include "ronde/launch/horovodrun.h"
 #include "ronde/launch/job.h"
+#include "ronde/launch/walltime.h"
 #include "ronde/topology/binding.h"
+#include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 
 namespace ronde::cli {
 namespace {
 
-constexpr int kMostRanks = 2048;
-
-struct RunFlags {
-  std::string ranks;
-  std::string bind = "auto";
-};
-
 // Whether the word after this flag is its value.
-bool takes_next_word(const CLI::App& app, const std::string& flag) {
+bool takes_next_word(const CLI::App& app, const CLI::App& command, const std::string& flag) {
   if (flag.find('=') != std::string::npos) return false;
+  if (const auto takes = launch::horovodrun_takes_value(flag)) return *takes;
   if (!flag.starts_with("--") && flag.size() > 2) return false;  // -n4
-  const CLI::App* run = app.get_subcommand("run");
-  for (const CLI::App* level : {run, &app})
+  for (const CLI::App* level : {&command, &app})
     if (const CLI::Option* option = level->get_option_no_throw(flag)) return option->get_items_expected_max() > 0;
   return false;
-}
-
-int parse_ranks(const std::string& text) {
-  const auto ranks = parse_number<int>(text);
-  if (!ranks || *ranks < 1 || *ranks > kMostRanks)
-    throw Error::bad_input("-n {}: the number of ranks is a whole number from 1 to {}", text, kMostRanks);
-  return *ranks;
-}
-
-launch::Stream stream_of(std::FILE* file, const Context& context) {
-  return {.descriptor = fileno(file),
-          .color = Paint::choose(context.settings.get<"cli.color">(), file, context.environment).on(),
-          .terminal = is_terminal(file)};
 }
 
 // Flags are for the ranks too; what comes from variables or a file reaches them by itself.
@@ -58,60 +47,241 @@ Environment::Variables settings_for_ranks(const Settings& settings) {
   return variables;
 }
 
-int run_ranks(int ranks, const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
-  const topology::Policy policy = topology::parse_policy(flags.bind);
-  const topology::Machine machine = topology::discover();
-  const launch::Job job{.command = command,
-                        .binding = topology::plan_binding(machine, {.ranks = ranks, .policy = policy}),
-                        .host = machine.hostname,
-                        .environment = context.environment,
-                        .settings = settings_for_ranks(context.settings),
-                        .grace = context.settings.get<"launch.grace">(),
-                        .out = stream_of(stdout, context),
-                        .err = stream_of(stderr, context)};
-  for (const std::string& warning : job.binding.warnings) context.log.warn("{}", warning);
-  return launch::run_job(job);
+// The batch system's end of the job, for programs that want to stop in time.
+void add_deadline(Environment::Variables& settings, const Context& context) {
+  using namespace std::chrono;
+  std::int64_t end = context.settings.get<"launch.deadline">();
+  const auto now = system_clock::now();
+  if (end == 0) {
+    const auto ask = [&](const std::vector<std::string>& command) {
+      return launch::ask_program(command, context.environment, seconds(5));
+    };
+    const auto found = launch::job_end(context.environment, now, ask);
+    if (!found) return;
+    end = *found;
+    settings["RONDE_LAUNCH_DEADLINE"] = std::to_string(end);
+  }
+  const auto left = seconds(end) - duration_cast<seconds>(now.time_since_epoch());
+  if (left < seconds(0))
+    context.log.warn("this job's time is over since {}", format_duration(-left));
+  else
+    context.log.info("this job ends in {}", format_duration(left));
+}
+
+launch::RankCount rank_count(const RunFlags& flags) {
+  return {.ranks = parse_count("-n", flags.ranks, kMostRanks),
+          .per_host = parse_count("--ranks-per-node", flags.per_host, kMostRanksHere),
+          .oversubscribe = flags.oversubscribe};
+}
+
+int start(const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
+  RunRequest request{.flags = flags,
+                     .command = command,
+                     .binding = {.policy = topology::parse_policy(flags.bind)},
+                     .settings = settings_for_ranks(context.settings)};
+  const launch::HostPlan plan =
+      launch::plan_hosts({.hosts = flags.hosts, .hostfile = flags.hostfile, .count = rank_count(flags)},
+                         context.environment, topology::host_name(), launch::read_whole_file);
+  for (const std::string& warning : plan.placement.warnings) context.log.warn("{}", warning);
+  add_deadline(request.settings, context);
+  return plan.here && flags.launcher == "auto" ? run_here(request, plan, context)
+                                               : run_elsewhere(request, plan, context);
+}
+
+int run_or_print(const RunFlags& flags, const RunLine& line, const Context& context) {
+  for (const std::string& note : line.notes) context.log.info("{}", note);
+  if (flags.check_build) {
+    fmt::print("{}", check_build_text(context));
+    return 0;
+  }
+  if (!flags.script.empty()) {
+    fmt::print("{}", script_text(flags, line));
+    return 0;
+  }
+  return start(flags, line.command, context);
+}
+
+void add_where_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "Where ranks run";
+  run.add_option("-n,--num-proc", flags.ranks, "How many ranks (also -np); default: as many as the hosts have slots")
+      ->type_name("N")
+      ->group(group);
+  run.add_option("-H,--hosts", flags.hosts, "Machines and their slots, as node1:4,node2:4")
+      ->type_name("HOSTS")
+      ->group(group);
+  run.add_option("--hostfile", flags.hostfile, "The same from a file: 'node1 slots=4', 'node1:4', or a line a slot")
+      ->type_name("FILE")
+      ->group(group);
+  run.add_option("--ranks-per-node", flags.per_host, "Slots of every machine")->type_name("N")->group(group);
+  run.add_flag("--oversubscribe", flags.oversubscribe, "Allow more ranks than slots")->group(group);
+  run.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
+      ->type_name("POLICY")
+      ->group(group);
+}
+
+void add_launcher_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "How ranks on other machines are started";
+  run.add_option("--launcher", flags.launcher, "By which program: auto, mpirun, hydra, srun or jsrun")
+      ->type_name("NAME")
+      ->group(group);
+  run.add_option("--mpi-args", flags.mpi_args, "More words for that program: --mpi-args '--mca btl tcp,self'")
+      ->type_name("WORDS")
+      ->group(group);
+  run.add_option("--binding-args", flags.binding_args, "Let that program bind ranks, by these words of it")
+      ->type_name("WORDS")
+      ->group(group);
+  run.add_flag("--tcp", flags.tcp, "Open MPI: nothing but TCP between machines")->group(group);
+  run.add_flag("--dry-run", flags.dry_run, "Print what would be started, ready to be pasted, and start nothing")
+      ->group(group);
+  run.add_flag("--verbose", flags.verbose, "Say more: the launcher's command line, and where the ranks are")
+      ->group(group);
+}
+
+void add_container_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "Containers";
+  run.add_option("--container", flags.container.image, "Run ranks in this image, by apptainer or singularity")
+      ->type_name("IMAGE")
+      ->group(group);
+  run.add_option("--container-bind", flags.container.binds, "A folder for the container: /data or /data:/inside:ro")
+      ->type_name("A:B")
+      ->expected(1)
+      ->group(group);
+}
+
+void add_script_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "Batch scripts";
+  run.add_option("--script", flags.script, "Print a script for slurm, lsf or pbs that does this, and start nothing")
+      ->type_name("SYSTEM")
+      ->group(group);
+  run.add_option("--nodes", flags.nodes, "How many machines (or: -n and --ranks-per-node)")
+      ->type_name("N")
+      ->group(group);
+  run.add_option("--time", flags.time, "Time limit, as 90min or 2h; default 1h")->type_name("TIME")->group(group);
+  run.add_option("--gpus-per-node", flags.gpus, "GPUs of each machine; default: none")->type_name("N")->group(group);
+  run.add_option("--account", flags.account, "Who pays")->type_name("NAME")->group(group);
+  run.add_option("--queue", flags.queue, "Queue or partition")->type_name("NAME")->group(group);
+  run.add_option("--job-name", flags.job_name, "Name of the job; default: ronde")->type_name("NAME")->group(group);
+}
+
+void add_horovod_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "As horovodrun has them (all its other flags are understood too)";
+  run.add_flag("--check-build", flags.check_build, "What is built in, and which launchers are here (also -cb)")
+      ->group(group);
+  run.add_option("--config-file", flags.config_file, "Flags of horovodrun from a YAML file")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+// Flags of horovodrun's file count unless the command line has them too.
+void add_config_file(const std::string& file, RunLine& line) {
+  for (const std::string& word : launch::parse_horovod_config(launch::read_whole_file(file), file)) {
+    const launch::OwnWords own = launch::from_horovodrun(std::vector{word});
+    line.notes.insert(line.notes.end(), own.notes.begin(), own.notes.end());
+    if (own.words.empty()) continue;
+    const std::string flag(split(own.words.front(), '=').front());
+    const auto is_same = [&](const std::string& ours) { return ours == flag || ours.starts_with(flag + "="); };
+    if (std::ranges::none_of(line.ours, is_same)) line.ours.insert(line.ours.end(), own.words.begin(), own.words.end());
+  }
+}
+
+void put_into_our_words(RunLine& line) {
+  launch::OwnWords own = launch::from_horovodrun(line.ours);
+  line.ours = std::move(own.words);
+  line.notes = std::move(own.notes);
+  for (std::size_t i = 0; i < line.ours.size(); ++i) {
+    const std::string word = line.ours[i];
+    if (word.starts_with("--config-file=")) return add_config_file(word.substr(word.find('=') + 1), line);
+    if (word == "--config-file" && i + 1 < line.ours.size()) return add_config_file(line.ours[i + 1], line);
+  }
+}
+
+void check_command(const RunFlags& flags, const RunLine& line) {
+  parse_count("-n", flags.ranks, kMostRanks);
+  if (!line.command.empty()) return;
+  if (flags.ranks.empty())
+    throw Error::bad_input("say how many ranks, and what to run: ronde run -n 4 python train.py");
+  throw Error::bad_input("say what to run: ronde run -n {} python train.py", flags.ranks);
 }
 
 }  // namespace
 
+int parse_count(const std::string& flag, const std::string& text, int most) {
+  if (text.empty()) return 0;
+  const auto number = parse_number<int>(text);
+  if (!number || *number < 1 || *number > most)
+    throw Error::bad_input("{} {}: write a whole number from 1 to {}", flag, text, most);
+  return *number;
+}
+
+launch::Stream stream_of(std::FILE* file, const Context& context) {
+  return {.descriptor = fileno(file),
+          .color = Paint::choose(context.settings.get<"cli.color">(), file, context.environment).on(),
+          .terminal = is_terminal(file)};
+}
+
+int run_here(const RunRequest& request, const launch::HostPlan& plan, const Context& context) {
+  const topology::Machine machine = topology::discover();
+  topology::BindingRequest binding = request.binding;
+  binding.ranks = plan.placement.ranks;
+  if (binding.ranks > kMostRanksHere)
+    throw Error::bad_input("{} ranks are more than one machine gets, {}", binding.ranks, kMostRanksHere);
+  const launch::Job job{.command = launch::in_container(request.flags.container, request.command, !machine.gpus.empty(),
+                                                        context.environment),
+                        .binding = topology::plan_binding(machine, binding),
+                        .host = machine.hostname,
+                        .environment = context.environment,
+                        .settings = request.settings,
+                        .grace = context.settings.get<"launch.grace">(),
+                        .out = stream_of(stdout, context),
+                        .err = stream_of(stderr, context)};
+  if (request.flags.dry_run) {
+    fmt::print("{}", describe_here(job, context));
+    return 0;
+  }
+  for (const std::string& warning : job.binding.warnings) context.log.warn("{}", warning);
+  return launch::run_job(job);
+}
+
 RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app) {
   RunLine line;
-  bool is_run = false;
+  const CLI::App* command = nullptr;  // run or start-rank
   for (std::size_t next = 0; next < arguments.size(); ++next) {
     const std::string_view word = arguments[next];
     const bool is_flag = word.size() > 1 && word.front() == '-' && word != "--";
-    if (is_run && !is_flag) {
+    if (command && !is_flag) {
       const std::size_t begin = next + (word == "--" ? 1 : 0);
       line.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
-      return line;
+      break;
     }
-    if (!is_flag && next > 0 && word != "run") break;  // another of Ronde's commands
-    is_run = is_run || (!is_flag && next > 0);
-    line.ours.emplace_back(word == "-np" ? "-n" : word);  // as mpirun and horovodrun spell it
-    if (is_flag && takes_next_word(app, line.ours.back()) && next + 1 < arguments.size())
-      line.ours.emplace_back(arguments[++next]);
+    if (!is_flag && next > 0 && word != "run" && word != "start-rank") break;  // another of Ronde's commands
+    if (!is_flag && next > 0) command = app.get_subcommand(std::string(word));
+    line.ours.emplace_back(word);
+    const bool has_value = is_flag && takes_next_word(app, command ? *command : app, line.ours.back());
+    if (has_value && next + 1 < arguments.size()) line.ours.emplace_back(arguments[++next]);
   }
-  if (is_run) return line;
-  return {.ours = {arguments.begin(), arguments.end()}, .command = {}};
+  if (!command) return {.ours = {arguments.begin(), arguments.end()}, .command = {}};
+  if (command->get_name() == "run") put_into_our_words(line);
+  return line;
 }
 
 void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* run = app.add_subcommand("run", "Start a command as several ranks on this machine");
-  run->add_option("-n", flags->ranks, "How many ranks (also -np)")->type_name("N");
-  run->add_option("--bind", flags->bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
-      ->type_name("POLICY");
+  CLI::App* run = app.add_subcommand("run", "Start a command as several ranks, on this machine or on many");
+  add_where_flags(*run, *flags);
+  add_launcher_flags(*run, *flags);
+  add_container_flags(*run, *flags);
+  add_script_flags(*run, *flags);
+  add_horovod_flags(*run, *flags);
   run->footer(
       "ronde run -n N [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
       "Example: ronde run -n 4 python train.py --epochs 10\n"
+      "Inside a job of Slurm, LSF or PBS its machines are used, and nothing needs to be said: ronde run python "
+      "train.py\n"
       "What follows the command belongs to it. Ranks find RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT\n"
       "in their environment, as torchrun sets them. The first rank that fails stops the others.");
   run->callback([flags, &line, &command] {
-    if (flags->ranks.empty()) throw Error::bad_input("say how many ranks: ronde run -n 4 python train.py");
-    const int ranks = parse_ranks(flags->ranks);
-    if (line.command.empty()) throw Error::bad_input("say what to run: ronde run -n {} python train.py", ranks);
-    command = [flags, ranks, &line](const Context& context) { return run_ranks(ranks, *flags, line.command, context); };
+    if (!flags->check_build) check_command(*flags, line);
+    command = [flags, &line](const Context& context) { return run_or_print(*flags, line, context); };
   });
 }
 

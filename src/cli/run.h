@@ -17,10 +17,12 @@ namespace ronde::cli {
 struct RunLine {
   std::vector<std::string> ours;
   std::vector<std::string> command;
+  std::vector<std::string> notes = {};  // on flags of horovodrun, for the user
 };
 
-// Cuts at the second word that is no flag nor the value of one (the first is "run"), or at "--". What is not
-// `ronde run` is all ours. REQUIRES: `app` has all its flags.
+// Cuts at the second word that is no flag nor the value of one (the first is "run" or "start-rank"), or at "--"; what
+// is another command is all ours. Flags of horovodrun are put into ours, those of its --config-file too. REQUIRES:
+// `app` has all its flags. FAILS WITH: BadInput for flags of horovodrun that do not do here, and for its file.
 RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app);
 
 // Adds `ronde run`; when it is chosen, sets `command`. `line` must have been filled by then.

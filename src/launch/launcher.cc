@@ -160,9 +160,9 @@ std::string srun_mpi_type(const Launcher& srun, MpiFamily family) {
 
 std::vector<std::string> variables_to_pass(const Environment::Variables& variables) {
   constexpr auto kOfThisMachine = std::to_array<std::string_view>(
-      {"_",          "PWD",  "OLDPWD",    "SHLVL",     "HOSTNAME",      "HOST",          "DISPLAY",
-       "XAUTHORITY", "TERM", "COLORTERM", "LS_COLORS", "LINES",         "COLUMNS",       "WINDOWID",
-       "MAIL",       "TMUX", "TMUX_PANE", "STY",       "INVOCATION_ID", "JOURNAL_STREAM"});
+      {"_",        "HOME",     "USER",    "LOGNAME",    "SHELL",     "PWD",       "OLDPWD",        "SHLVL",
+       "HOSTNAME", "HOST",     "DISPLAY", "XAUTHORITY", "TERM",      "COLORTERM", "LS_COLORS",     "LINES",
+       "COLUMNS",  "WINDOWID", "MAIL",    "TMUX",       "TMUX_PANE", "STY",       "INVOCATION_ID", "JOURNAL_STREAM"});
   constexpr auto kOfOthers = std::to_array<std::string_view>(
       {"RONDE__", "SLURM", "SLURMD_", "SBATCH_", "SALLOC_", "SRUN_", "PBS_", "LSB_", "LSF_", "OMPI_", "PMIX_",
        "PMI_",    "PRTE_", "PRRTE_",  "HYDRA_",  "HYDI_",   "JSM_",  "CSM_", "SSH_", "XDG_", "DBUS_", "BASH_FUNC"});

@@ -14,7 +14,8 @@ struct RemoteJob {
   std::vector<std::string> command;  // the launcher's command line
   std::string launcher;              // as messages name it: mpirun, hydra, srun, jsrun
   int ranks = 1;
-  Environment environment;  // the launcher starts with it
+  Environment environment;          // the launcher starts with it
+  Environment::Variables settings;  // and with these
   std::chrono::nanoseconds grace = std::chrono::seconds(10);
   Stream out = {.descriptor = 1}, err = {.descriptor = 2};
 };
@@ -25,5 +26,9 @@ struct RemoteJob {
 // REQUIRES: the process has no other children and no other threads.
 // FAILS WITH: BadInput for a launcher that cannot be executed; System.
 int run_remote_job(const RemoteJob& job);
+
+// A port for MASTER_PORT that is free on this machine, and so most likely on the first one of the job.
+// FAILS WITH: System.
+int master_port();
 
 }  // namespace ronde::launch

@@ -31,14 +31,17 @@ std::string shell_quoted(std::string_view word) {
 std::string shell_line(std::span<const std::string> words, std::size_t width, std::size_t indent) {
   std::string text, line(indent, ' ');
   bool fresh = true;  // nothing on this line yet
-  for (const std::string& word : words) {
-    const std::string quoted = shell_quoted(word);
-    if (!fresh && line.size() + 1 + quoted.size() > width) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string piece = shell_quoted(words[i]);
+    // A flag and its value stay together.
+    if (words[i].starts_with('-') && i + 1 < words.size() && !words[i + 1].starts_with('-'))
+      piece += " " + shell_quoted(words[++i]);
+    if (!fresh && line.size() + 1 + piece.size() > width) {
       text += line + " \\\n";
       line.assign(indent + 4, ' ');
       fresh = true;
     }
-    line += (fresh ? "" : " ") + quoted;
+    line += (fresh ? "" : " ") + piece;
     fresh = false;
   }
   return text + line;

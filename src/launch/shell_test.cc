@@ -20,6 +20,7 @@ TEST(Shell, QuotesWhatNeedsIt) {
 TEST(Shell, LongLinesGoOn) {
   EXPECT_EQ(shell_line(Words{"a", "b c", "d"}), "a 'b c' d");
   EXPECT_EQ(shell_line(Words{"aaaa", "bbbb", "cccc"}, 10, 1), " aaaa bbbb \\\n     cccc");
+  EXPECT_EQ(shell_line(Words{"aaaa", "-x", "bbbb", "-y"}, 8), "aaaa \\\n    -x bbbb \\\n    -y");
 }
 
 TEST(Shell, TakesLinesApart) {

@@ -17,6 +17,8 @@
 #include "ronde/launch/detail/signals.h"
 #include "ronde/launch/detail/spawn.h"
 #include "ronde/launch/outcome.h"
+#include "ronde/topology/affinity.h"
+#include "ronde/topology/draw.h"
 
 namespace ronde::launch {
 namespace {
@@ -154,18 +156,42 @@ class Watch {
 
 }  // namespace
 
+namespace {
+
+// Binds this thread, which the program inherits, and says what it starts with.
+Program prepare(const StartedRank& rank, Way& way) {
+  const topology::Machine machine = topology::discover();
+  topology::BindingRequest request = rank.binding;
+  request.ranks = rank.place.local_size;
+  const topology::BindingPlan plan = topology::plan_binding(machine, request);
+  const topology::RankBinding& binding = plan.ranks[static_cast<std::size_t>(rank.place.local_rank)];
+  if (rank.place.local_rank == 0) {  // once a machine
+    for (const std::string& warning : rank.warn ? plan.warnings : std::vector<std::string>{})
+      way.take(RankStream::Err, fmt::format("{}: warning: {}\n", rank.host, warning));
+    if (rank.verbose)
+      way.take(RankStream::Err, fmt::format("ranks of {}, from {} on:\n{}", rank.host,
+                                            rank.place.rank - rank.place.local_rank, topology::draw(plan)));
+  }
+  if (plan.policy != topology::Policy::None) topology::bind_this_thread(binding.cpus);
+  const auto command = in_container(rank.container, rank.command, !machine.gpus.empty(), rank.environment);
+  return {find_program(command.front(), rank.environment), command,
+          started_environment(rank.environment, rank.place, rank.master, binding)};
+}
+
+}  // namespace
+
 int run_started_rank(const StartedRank& rank) {
   std::unique_ptr<Way> way;
   if (rank.relay)
-    way = std::make_unique<FrameWay>(rank.rank);
+    way = std::make_unique<FrameWay>(rank.place.rank);
   else
-    way = std::make_unique<LineWay>(rank.rank);
+    way = std::make_unique<LineWay>(rank.place.rank);
   const Subreaper subreaper;
   const Signals signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2});
   Pipe out = Pipe::make(), err = Pipe::make();
-  RankEnd end{.rank = rank.rank, .outcome = {}, .host = rank.host};
+  RankEnd end{.rank = rank.place.rank, .outcome = {}, .host = rank.host};
   try {
-    const Program program{find_program(rank.command.front(), rank.environment), rank.command, rank.variables};
+    const Program program = prepare(rank, *way);
     const pid_t pid = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals);
     out.write.close();
     err.write.close();

@@ -4,24 +4,32 @@
 #include <vector>
 
 #include "ronde/base/environment.h"
+#include "ronde/launch/container.h"
+#include "ronde/launch/rank_place.h"
+#include "ronde/topology/binding.h"
 
 namespace ronde::launch {
 
 // A rank whose process another launcher has started: us. We start its program and stay in front of it.
 struct StartedRank {
-  int rank = 0;
+  RankPlace place;
   std::string host;                  // this machine, as messages name it
+  std::string master;                // "host:port" for MASTER_ADDR and MASTER_PORT
+  topology::BindingRequest binding;  // how ranks of a machine are bound; its number of ranks is that of `place`
   std::vector<std::string> command;  // a program and its arguments
-  Environment environment;           // where the program is looked for
-  Environment::Variables variables;  // what it starts with
-  bool relay = false;                // output goes to standard error in frames, for `ronde run`; otherwise lines with
-                                     // the rank in front go to standard output and standard error
+  Container container;               // in which it runs, if any
+  Environment environment;
+  bool relay = false;    // output goes to standard error in frames, for `ronde run`; otherwise lines with the rank in
+                         // front go to standard output and standard error
+  bool warn = true;      // the first rank of each machine prints what is not well with the binding
+  bool verbose = false;  // and where its ranks are
 };
 
-// Runs the program on the cpus of the calling thread, passes its output and our signals on, and returns its exit code,
-// or 128 + signal. When it returns, or when this process is killed, no process of the rank is left.
+// Binds this process as `ronde run` would on one machine, runs the program, passes its output and our signals on, and
+// returns its exit code, or 128 + signal; 2 or 1 and a line on why, when it could not be started. When it returns, or
+// when this process is killed, no process of the rank is left.
 // REQUIRES: the process has no other children and no other threads.
-// FAILS WITH: BadInput for a command that cannot be executed; System.
+// FAILS WITH: System.
 int run_started_rank(const StartedRank& rank);
 
 }  // namespace ronde::launch

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ronde/launch/detail/descendants.h"
+#include "ronde/launch/detail/free_port.h"
 #include "ronde/launch/detail/guarded.h"
 #include "ronde/launch/detail/spawn.h"
 
@@ -54,7 +55,8 @@ int RemoteRunner::run() {
 
 void RemoteRunner::start() {
   Pipe out = Pipe::make(), err = Pipe::make();
-  const Program program{program_, job_.command, job_.environment.all()};
+  Program program{program_, job_.command, job_.environment.all()};
+  for (const auto& [name, value] : job_.settings) program.environment[name] = value;
   pid_ = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals_);
   out_.pipe = std::move(out.read);
   err_.pipe = std::move(err.read);
@@ -157,6 +159,10 @@ void RemoteRunner::print_rest() {
 }
 
 }  // namespace detail
+
+int master_port() {
+  return detail::free_port();
+}
 
 int run_remote_job(const RemoteJob& job) {
   const std::string program = detail::find_program(job.command.front(), job.environment);
