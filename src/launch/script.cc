@@ -8,11 +8,20 @@
 namespace ronde::launch {
 namespace {
 
-// What is not known becomes a comment that the batch system does not read.
-std::string or_blank(const std::string& mark, const std::string& flag, const std::string& value,
-                     const std::string& blank) {
-  if (!value.empty()) return fmt::format("{} {}{}\n", mark, flag, value);
-  return fmt::format("#{} {}{}   (if your site wants one: take away one #)\n", mark, flag, blank);
+// Lines for who pays and where; what is not known is a comment that the batch system does not read.
+std::string site_lines(const ScriptRequest& request, const std::string& mark, const std::string& account,
+                       const std::string& queue) {
+  std::string known, blank;
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    if (value.empty())
+      blank += fmt::format("#{} {}FILL_IN\n", mark, flag);
+    else
+      known += fmt::format("{} {}{}\n", mark, flag, value);
+  };
+  add(account, request.account);
+  add(queue, request.queue);
+  if (!blank.empty()) blank = "# Where your site wants these, take away one # and fill in:\n" + blank;
+  return known + blank;
 }
 
 std::string slurm(const ScriptRequest& request) {
@@ -22,8 +31,7 @@ std::string slurm(const ScriptRequest& request) {
       "#SBATCH --time={}\n#SBATCH --output=%x-%j.out\n",
       request.job_name, shape.nodes, shape.per_node, clock_text(request.time));
   if (request.gpus_per_node > 0) text += fmt::format("#SBATCH --gpus-per-node={}\n", request.gpus_per_node);
-  return text + or_blank("#SBATCH", "--account=", request.account, "ACCOUNT") +
-         or_blank("#SBATCH", "--partition=", request.queue, "PARTITION");
+  return text + site_lines(request, "#SBATCH", "--account=", "--partition=");
 }
 
 std::string lsf(const ScriptRequest& request) {
@@ -33,7 +41,7 @@ std::string lsf(const ScriptRequest& request) {
       "#BSUB -J {}\n#BSUB -n {}\n#BSUB -R \"span[ptile={}]\"\n#BSUB -x\n#BSUB -W {}:{:02}\n#BSUB -o {}-%J.out\n",
       request.job_name, shape.ranks, shape.per_node, minutes / 60, minutes % 60, request.job_name);
   if (request.gpus_per_node > 0) text += fmt::format("#BSUB -gpu \"num={}\"\n", request.gpus_per_node);
-  return text + or_blank("#BSUB", "-P ", request.account, "PROJECT") + or_blank("#BSUB", "-q ", request.queue, "QUEUE");
+  return text + site_lines(request, "#BSUB", "-P ", "-q ");
 }
 
 std::string pbs(const ScriptRequest& request) {
@@ -42,7 +50,7 @@ std::string pbs(const ScriptRequest& request) {
   if (request.gpus_per_node > 0) chunk += fmt::format(":ngpus={}", request.gpus_per_node);
   return fmt::format("#PBS -N {}\n#PBS -l {}\n#PBS -l place=scatter:excl\n#PBS -l walltime={}\n#PBS -j oe\n",
                      request.job_name, chunk, clock_text(request.time)) +
-         or_blank("#PBS", "-A ", request.account, "ACCOUNT") + or_blank("#PBS", "-q ", request.queue, "QUEUE");
+         site_lines(request, "#PBS", "-A ", "-q ");
 }
 
 // A batch script starts in a folder that differs: Slurm's is where it was submitted from, the others' is home.

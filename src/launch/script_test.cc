@@ -37,8 +37,9 @@ TEST(Script, OfSlurm) {
             "#SBATCH --exclusive\n"
             "#SBATCH --time=01:30:00\n"
             "#SBATCH --output=%x-%j.out\n"
-            "##SBATCH --account=ACCOUNT   (if your site wants one: take away one #)\n"
-            "##SBATCH --partition=PARTITION   (if your site wants one: take away one #)\n"
+            "# Where your site wants these, take away one # and fill in:\n"
+            "##SBATCH --account=FILL_IN\n"
+            "##SBATCH --partition=FILL_IN\n"
             "\n"
             "set -e\n"
             "# Here comes what your site needs to find MPI: module load openmpi\n"
@@ -56,7 +57,7 @@ TEST(Script, OfSlurm) {
 TEST(Script, OfLsf) {
   const std::string text = batch_script(request(Scheduler::Lsf));
   for (const auto* line : {"\n#BSUB -n 8\n", "\n#BSUB -R \"span[ptile=4]\"\n", "\n#BSUB -W 1:30\n",
-                           "\n##BSUB -P PROJECT", "\ncd \"$LS_SUBCWD\"\n"})
+                           "\n##BSUB -P FILL_IN", "\ncd \"$LS_SUBCWD\"\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
