@@ -126,6 +126,7 @@ int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const
   if (request.flags.verbose) context.log.info("starting {}", launch::shell_line(words));
   return launch::run_remote_job({.command = words,
                                  .launcher = std::string(name(launch.launcher.kind)),
+                                 .stop_signal = launch::stop_signal(launch.launcher.kind),
                                  .ranks = plan.placement.ranks,
                                  .environment = context.environment,
                                  .settings = request.settings,

@@ -33,17 +33,19 @@ std::string checked_master(const StartFlags& flags, const std::string& host) {
 int start_rank(const StartFlags& flags, const std::vector<std::string>& command, const Context& context) {
   const auto layout = flags.layout.empty() ? std::vector<int>{} : launch::parse_layout(flags.layout, "--layout");
   const std::string host = topology::host_name();
-  return launch::run_started_rank(
-      {.place = launch::rank_place(context.environment, launch::parse_launcher(flags.launcher), layout),
-       .host = host,
-       .master = checked_master(flags, host),
-       .binding = {.policy = topology::parse_policy(flags.bind)},
-       .command = command,
-       .container = flags.container,
-       .environment = context.environment,
-       .relay = flags.relay,
-       .warn = parse_log_level(context.settings.get<"log.level">()) <= LogLevel::Warn,
-       .verbose = flags.verbose});
+  const auto launcher = launch::parse_launcher(flags.launcher);
+  return launch::run_started_rank({.place = launch::rank_place(context.environment, launcher, layout),
+                                   .host = host,
+                                   .master = checked_master(flags, host),
+                                   .binding = {.policy = topology::parse_policy(flags.bind)},
+                                   .command = command,
+                                   .container = flags.container,
+                                   .environment = context.environment,
+                                   .grace = context.settings.get<"launch.grace">(),
+                                   .relay = flags.relay,
+                                   .packets = launcher && launch::mixes_output(*launcher),
+                                   .warn = parse_log_level(context.settings.get<"log.level">()) <= LogLevel::Warn,
+                                   .verbose = flags.verbose});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <csignal>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
@@ -101,6 +102,15 @@ MpiFamily family_of(LauncherKind kind) {
   return kind == LauncherKind::Hydra ? MpiFamily::Mpich : MpiFamily::Unknown;
 }
 
+bool mixes_output(LauncherKind kind) {
+  return kind == LauncherKind::OpenMpi || kind == LauncherKind::Hydra;
+}
+
+// Seen: Open MPI and Slurm pass SIGUSR2 on; hydra dies of it, and passes SIGTERM on.
+int stop_signal(LauncherKind kind) {
+  return kind == LauncherKind::OpenMpi || kind == LauncherKind::Srun ? SIGUSR2 : SIGTERM;
+}
+
 std::optional<LauncherKind> parse_launcher(std::string_view name) {
   if (name == "auto") return {};
   const auto found = std::ranges::find(kKnown, name, &Known::flag);
@@ -123,8 +133,8 @@ std::optional<Launcher> identify_launcher(const std::string& program, std::strin
     if (auto version = after(mark)) return Launcher{LauncherKind::OpenMpi, program, *version};
   if (version_text.find("HYDRA") != version_text.npos)
     return Launcher{LauncherKind::Hydra, program, after("Version:").value_or("")};
-  if (file_name(program) == "srun")
-    if (auto version = after("slurm ")) return Launcher{LauncherKind::Srun, program, *version};
+  if (file_name(program) == "srun" && version_text.starts_with("slurm"))  // Debian's says slurm-wlm
+    return Launcher{LauncherKind::Srun, program, first_number(version_text)};
   if (file_name(program) == "jsrun") return Launcher{LauncherKind::Jsrun, program, first_number(version_text)};
   return {};
 }

@@ -28,6 +28,12 @@ std::string_view name(MpiFamily family);        // "Open MPI"
 MpiFamily family_of(std::string_view library);  // from what an MPI library says about itself
 MpiFamily family_of(LauncherKind kind);         // that it starts by itself; Unknown: any
 
+// Whether it passes output of ranks on in pieces of what it reads, at least 4 KiB at once, rather than in lines.
+bool mixes_output(LauncherKind kind);
+
+// The signal on which it tells all ranks to stop and gives them time: passed on, or SIGTERM.
+int stop_signal(LauncherKind kind);
+
 // Nothing: --launcher auto. FAILS WITH: BadInput, listing the names there are.
 std::optional<LauncherKind> parse_launcher(std::string_view name);
 

@@ -50,6 +50,7 @@ TEST(Launchers, AreToldApartByWhatTheyPrint) {
   EXPECT_EQ(hydra->kind, LauncherKind::Hydra);
   EXPECT_EQ(hydra->version, "4.0.2");
   EXPECT_EQ(identify_launcher("/opt/slurm/srun", "slurm 23.02.1\n")->version, "23.02.1");
+  EXPECT_EQ(identify_launcher("/usr/bin/srun", "slurm-wlm 22.05.8\n")->version, "22.05.8");
   EXPECT_EQ(identify_launcher("/opt/jsrun", "")->kind, LauncherKind::Jsrun);
   EXPECT_FALSE(identify_launcher("srun", "srun: fatal: Could not establish a configuration source\n"));
   EXPECT_FALSE(identify_launcher("mpirun", "something else 1.0\n"));

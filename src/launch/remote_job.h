@@ -13,6 +13,7 @@ namespace ronde::launch {
 struct RemoteJob {
   std::vector<std::string> command;  // the launcher's command line
   std::string launcher;              // as messages name it: mpirun, hydra, srun, jsrun
+  int stop_signal = 15;              // see stop_signal()
   int ranks = 1;
   Environment environment;          // the launcher starts with it
   Environment::Variables settings;  // and with these

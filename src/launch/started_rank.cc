@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 using namespace detail;
 using Clock = std::chrono::steady_clock;
 
+constexpr auto kSettle = 5s;  // for `ronde run` to see that all ranks have ended
 constexpr auto kLinger = 1s;  // as Runner waits for the output of processes that a rank has left behind
 
 // A launcher that reads slowly makes us wait here, and the rank when it writes. One that is gone kills us.
@@ -46,11 +47,14 @@ class Way {
   virtual void end(const RankEnd& end) = 0;
 };
 
-// In packet mode a pipe gives its reader exactly what was written at once, so that a launcher that takes pieces of
-// what it reads takes whole frames. What is no pipe stays as it is.
+// In packet mode a pipe gives its reader exactly what was written at once, so that a launcher that passes on pieces as
+// it reads them passes on whole frames. It must read at least a frame at once, or the rest is lost: mpirun reads 4 KiB,
+// hydra 64 KiB, srun less; but srun passes on whole lines anyway. What is no pipe stays as it is.
 class FrameWay : public Way {
  public:
-  explicit FrameWay(int rank) : rank_(rank) { fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_DIRECT); }
+  FrameWay(int rank, bool packets) : rank_(rank) {
+    if (packets) fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_DIRECT);
+  }
 
   void take(RankStream stream, std::string_view bytes) override {
     frames_.clear();
@@ -96,6 +100,23 @@ class LineWay : public Way {
   LineSplitter out_, err_;
 };
 
+bool is_stop(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == kStopSignal;
+}
+
+// Launchers kill all ranks within a second once one has ended in a way that they do not like. So that the others have
+// their time to tidy up, we stay until `ronde run`, which has heard how this rank ended, says that all is over: that is
+// the second time that it tells us to stop.
+void hold(int stops, const Signals& signals, Deadline until) {
+  while (stops < 2 && !until.passed()) {
+    Poller poller;
+    poller.add(signals.descriptor(), POLLIN, [&] {
+      while (const auto signal = signals.next()) stops += is_stop(static_cast<int>(signal->ssi_signo)) ? 1 : 0;
+    });
+    poller.wait(until.at());
+  }
+}
+
 // The program while it runs.
 class Watch {
  public:
@@ -112,8 +133,10 @@ class Watch {
     }
     if (out_) way_.take(RankStream::Out, {});
     if (err_) way_.take(RankStream::Err, {});
-    return {.rank = 0, .outcome = outcome_, .stopped = asked_ && asked_ == outcome_.signal, .host = ""};
+    return {.rank = 0, .outcome = outcome_, .stopped = stops_ > 0 && outcome_.signal == SIGTERM, .host = ""};
   }
+
+  int stops() const { return stops_; }
 
  private:
   void take(RankStream stream, FileDescriptor& pipe) {
@@ -131,8 +154,9 @@ class Watch {
         reap();
         continue;
       }
-      if (number == SIGTERM || number == SIGINT) asked_ = number;
-      if (!ended_) kill(-pid_, number);
+      const bool stop = is_stop(number);
+      stops_ += stop ? 1 : 0;
+      if (!ended_) kill(-pid_, stop ? SIGTERM : number);
     }
   }
 
@@ -151,7 +175,7 @@ class Watch {
   Way& way_;
   Outcome outcome_;
   std::optional<Clock::time_point> ended_ = {};
-  int asked_ = 0;  // the signal by which the launcher wanted an end
+  int stops_ = 0;  // how often we were told to stop
 };
 
 }  // namespace
@@ -183,19 +207,25 @@ Program prepare(const StartedRank& rank, Way& way) {
 int run_started_rank(const StartedRank& rank) {
   std::unique_ptr<Way> way;
   if (rank.relay)
-    way = std::make_unique<FrameWay>(rank.place.rank);
+    way = std::make_unique<FrameWay>(rank.place.rank, rank.packets);
   else
     way = std::make_unique<LineWay>(rank.place.rank);
   const Subreaper subreaper;
   const Signals signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2});
+  // srun passes signals on to everything that it has started, the program included, which would die of this one. We
+  // still see it: Linux keeps a blocked signal even when it is ignored.
+  if (rank.relay) std::signal(kStopSignal, SIG_IGN);
   Pipe out = Pipe::make(), err = Pipe::make();
   RankEnd end{.rank = rank.place.rank, .outcome = {}, .host = rank.host};
+  int stops = 0;
   try {
     const Program program = prepare(rank, *way);
     const pid_t pid = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals);
     out.write.close();
     err.write.close();
-    const RankEnd seen = Watch(pid, std::move(out), std::move(err), signals, *way).run();
+    Watch watch(pid, std::move(out), std::move(err), signals, *way);
+    const RankEnd seen = watch.run();
+    stops = watch.stops();
     end.outcome = seen.outcome;
     end.stopped = seen.stopped;
   } catch (const Error& error) {
@@ -204,6 +234,7 @@ int run_started_rank(const StartedRank& rank) {
   }
   end_children(Deadline::after(5s));
   way->end(end);
+  if (rank.relay && (end.outcome.failed() || stops > 0)) hold(stops, signals, Deadline::after(rank.grace + kSettle));
   return end.outcome.exit_code();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,17 @@ struct StartedRank {
   std::vector<std::string> command;  // a program and its arguments
   Container container;               // in which it runs, if any
   Environment environment;
+  std::chrono::nanoseconds grace = std::chrono::seconds(10);  // that ranks have to end once they are told to
   bool relay = false;    // output goes to standard error in frames, for `ronde run`; otherwise lines with the rank in
                          // front go to standard output and standard error
+  bool packets = false;  // the launcher reads standard error in pieces of at least 4 KiB, and may mix them
   bool warn = true;      // the first rank of each machine prints what is not well with the binding
   bool verbose = false;  // and where its ranks are
 };
+
+// Tells a rank under another launcher to stop: its program gets SIGTERM. Launchers that pass this signal on do nothing
+// else about it, while on SIGTERM they kill ranks within a second.
+inline constexpr int kStopSignal = SIGUSR2;
 
 // Binds this process as `ronde run` would on one machine, runs the program, passes its output and our signals on, and
 // returns its exit code, or 128 + signal; 2 or 1 and a line on why, when it could not be started. When it returns, or

@@ -19,7 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLinger = 1s;  // see Runner
+constexpr auto kLinger = 1s;    // see Runner
+constexpr auto kPatience = 5s;  // with a launcher that was told to end
 
 }  // namespace
 
@@ -72,7 +73,8 @@ bool RemoteRunner::finished() const {
 }
 
 std::optional<RemoteRunner::Time> RemoteRunner::next_time() const {
-  return ended_ ? end_time_ + kLinger : escalation_.next();
+  if (ended_) return end_time_ + kLinger;
+  return kill_time_ ? kill_time_ : escalation_.next();
 }
 
 void RemoteRunner::watch_once(std::optional<Time> until) {
@@ -84,6 +86,7 @@ void RemoteRunner::watch_once(std::optional<Time> until) {
     if (source->pipe && !output_.full()) poller.add(source->pipe.get(), POLLIN, [this, source] { take_from(*source); });
   poller.wait(until);
   send(escalation_.tick(Clock::now()));
+  if (kill_time_ && !ended_ && Clock::now() >= *kill_time_) kill(-pid_, SIGKILL);
 }
 
 void RemoteRunner::take_from(Source& source) {
@@ -109,32 +112,47 @@ void RemoteRunner::take_signals() {
     }
     told_to_stop_ = true;
     verdict_.interrupted(number);
-    // Every launcher ends its ranks on SIGTERM; on SIGINT srun only tells how they are.
-    send(escalation_.ask(SIGTERM, Clock::now()));
+    send(escalation_.ask(job_.stop_signal, Clock::now()));
   }
 }
 
-// One that was told to stop is not the culprit. The launcher stops the others, or is told to: hydra waits for all.
+// One that was told to stop is not the culprit. Ranks that have ended badly wait for us to end the launcher, which has
+// no patience with those that are not done (see started_rank.cc).
 void RemoteRunner::rank_ended(const RankEnd& end) {
-  if (!end.outcome.failed() || end.stopped) return;
-  if (!verdict_.first_failure()) failed_host_ = end.host;
-  verdict_.rank_ended(end.rank, end.outcome);
-  send(escalation_.begin(SIGTERM, Clock::now()));
+  ended_ranks_.insert(end.rank);
+  if (end.outcome.failed() && !end.stopped) {
+    if (!verdict_.first_failure()) failed_host_ = end.host;
+    verdict_.rank_ended(end.rank, end.outcome);
+    send(escalation_.begin(job_.stop_signal, Clock::now()));
+  }
+  const bool stopping = verdict_.exit_code() != 0;
+  if (stopping && ended_ranks_.size() == static_cast<std::size_t>(job_.ranks)) end_launcher();
 }
 
 void RemoteRunner::launcher_said(std::string_view line) {
   if (verdict_.first_failure() || told_to_stop_ || line.empty()) return;
-  output_.say(fmt::format("{}: {}\n", job_.launcher, line));
+  const bool names_itself = line.starts_with(job_.launcher);
+  output_.say(fmt::format("{}{}\n", names_itself ? "" : job_.launcher + ": ", line));
 }
 
-void RemoteRunner::send(std::optional<int> signal) const {
-  if (signal && pid_ > 0 && !ended_) kill(*signal == SIGKILL ? -pid_ : pid_, *signal);
+// Escalation's SIGKILL means that time is over for the ranks. The launcher must live a little longer, to end them on
+// other machines.
+void RemoteRunner::send(std::optional<int> signal) {
+  if (!signal || pid_ == 0 || ended_) return;
+  if (*signal == SIGKILL) return end_launcher();
+  kill(pid_, *signal);
+}
+
+void RemoteRunner::end_launcher() {
+  if (ended_) return;
+  kill(pid_, SIGTERM);
+  if (!kill_time_) kill_time_ = Clock::now() + kPatience;
 }
 
 void RemoteRunner::lost_guardian() {
   guardian_lost_ = true;
   verdict_.interrupted(SIGKILL);
-  send(escalation_.begin(SIGTERM, Clock::now()));  // killed, it could not end ranks on other machines
+  send(escalation_.kill());
 }
 
 int RemoteRunner::exit_code() const {

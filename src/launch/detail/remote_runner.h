@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ronde/launch/detail/escalation.h"
@@ -40,7 +41,8 @@ class RemoteRunner {
   void take_signals();
   void rank_ended(const RankEnd& end);
   void launcher_said(std::string_view line);
-  void send(std::optional<int> signal) const;
+  void send(std::optional<int> signal);
+  void end_launcher();
   void lost_guardian();
   std::string last_words() const;
   int exit_code() const;
@@ -58,6 +60,8 @@ class RemoteRunner {
   std::optional<Outcome> ended_ = {};  // the launcher
   Time end_time_{};
   std::string failed_host_;
+  std::set<int> ended_ranks_ = {};
+  std::optional<Time> kill_time_ = {};  // when the launcher is killed, once it has been told to end
   bool guardian_lost_ = false;
   bool told_to_stop_ = false;
 };
