@@ -114,8 +114,14 @@ void add_where_flags(CLI::App& run, RunFlags& flags) {
       ->group(group);
   run.add_option("--ranks-per-node", flags.per_host, "Slots of every machine")->type_name("N")->group(group);
   run.add_flag("--oversubscribe", flags.oversubscribe, "Allow more ranks than slots")->group(group);
+}
+
+void add_binding_flags(CLI::App& run, RunFlags& flags) {
+  const std::string group = "Which cores ranks get";
   run.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
       ->type_name("POLICY")
+      ->group(group);
+  run.add_flag("--verbose", flags.verbose, "Say more: where the ranks are, and the launcher's command line")
       ->group(group);
 }
 
@@ -132,8 +138,6 @@ void add_launcher_flags(CLI::App& run, RunFlags& flags) {
       ->group(group);
   run.add_flag("--tcp", flags.tcp, "Open MPI: nothing but TCP between machines")->group(group);
   run.add_flag("--dry-run", flags.dry_run, "Print what would be started, ready to be pasted, and start nothing")
-      ->group(group);
-  run.add_flag("--verbose", flags.verbose, "Say more: the launcher's command line, and where the ranks are")
       ->group(group);
 }
 
@@ -268,6 +272,7 @@ void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context
   auto flags = std::make_shared<RunFlags>();
   CLI::App* run = app.add_subcommand("run", "Start a command as several ranks, on this machine or on many");
   add_where_flags(*run, *flags);
+  add_binding_flags(*run, *flags);
   add_launcher_flags(*run, *flags);
   add_container_flags(*run, *flags);
   add_script_flags(*run, *flags);
