@@ -125,3 +125,12 @@ def test_ranks_have_time_to_tidy_up_when_another_fails(launch):
 def test_ranks_that_do_not_stop_are_killed(launch):
     done = launch(2, "--launch-grace", "200ms", "bash", "-c", "[ $RANK = 0 ] || exit 4; trap '' TERM; sleep 100")
     assert done.returncode == 4, done.stderr
+
+
+def test_what_dry_run_prints_can_be_run(launch, clean_env, mark, tmp_path):
+    text = launch(2, "--dry-run", "bash", "-c", "echo $RANK of $WORLD_SIZE; exit $RANK").stdout
+    env = clean_env | {"JOB_MARK": mark, "RONDE_LOG_LEVEL": "error"}
+    done = subprocess.run(["sh"], input=text, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert sorted(done.stdout.split("\n")) == ["", "[0] 0 of 2", "[1] 1 of 2"], done.stderr
+    assert f"rank 1 on {HOST} failed: exit code 1\n" in done.stderr
+    assert done.returncode == 1
