@@ -96,7 +96,7 @@ std::string commented(std::string_view text) {
 
 std::string describe(const RunRequest& request, const LaunchRequest& launch, const Words& words) {
   Words hosts;
-  for (const launch::HostRanks& host : launch.placement.hosts)
+  for (const launch::HostShare& host : launch.placement.hosts)
     hosts.push_back(fmt::format("{}:{}", host.name, host.ranks));
   std::string text = fmt::format(
       "# {} on {}: {}\n# started by {} {}\n", counted(static_cast<std::size_t>(launch.placement.ranks), "rank"),

@@ -39,7 +39,8 @@ constexpr std::string_view kSsh =
     "'-p 2222')";
 constexpr std::string_view kHierarchy = "is not needed: ranks of a machine always reduce in its memory first";
 constexpr std::string_view kSearch = "is not needed: the search of comm.autotune ends by itself";
-constexpr std::string_view kClock = "changes nothing: log lines always have the time, lines of ranks never";
+constexpr std::string_view kClock =
+    "changes nothing: log lines always have the time; --prefix-timestamp puts it before lines of ranks";
 constexpr std::string_view kThreads = "is not needed: MPI is asked for as little thread support as will do";
 
 constexpr auto kFlags = std::to_array<Flag>({

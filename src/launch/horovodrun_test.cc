@@ -42,8 +42,8 @@ TEST(Horovodrun, FlagsBecomeSettings) {
   EXPECT_EQ(ours("--no-autotune"), "--comm-autotune false");
   EXPECT_EQ(ours("--stall-check-warning-time-seconds 60 --stall-check-shutdown-time-seconds 90 --start-timeout 5"),
             "--comm-stall-warn 60s --comm-stall-abort 90s --comm-start-timeout 5s");
-  EXPECT_EQ(ours("--network-interfaces ib0,ib1 --output-filename logs --jsrun"),
-            "--comm-interface ib0,ib1 --output-dir logs --launcher jsrun");
+  EXPECT_EQ(ours("--network-interfaces ib0,ib1 --output-filename logs --jsrun -prefix-timestamp"),
+            "--comm-interface ib0,ib1 --output-dir logs --launcher jsrun --prefix-timestamp");
 }
 
 TEST(Horovodrun, LevelsOfTheLog) {

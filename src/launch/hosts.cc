@@ -164,7 +164,7 @@ bool is_this_host(std::string_view name, std::string_view this_host) {
 
 bool all_on_this_host(const Placement& placement, std::string_view this_host) {
   return std::ranges::all_of(placement.hosts,
-                             [&](const HostRanks& host) { return is_this_host(host.name, this_host); });
+                             [&](const HostShare& host) { return is_this_host(host.name, this_host); });
 }
 
 std::string format_layout(const std::vector<int>& counts) {
@@ -196,7 +196,7 @@ std::vector<int> parse_layout(std::string_view text, std::string_view origin) {
 
 std::vector<int> layout_of(const Placement& placement) {
   std::vector<int> counts;
-  for (const HostRanks& host : placement.hosts) counts.push_back(host.ranks);
+  for (const HostShare& host : placement.hosts) counts.push_back(host.ranks);
   return counts;
 }
 

@@ -34,14 +34,14 @@ struct RankCount {
 };
 
 // One host's part of the ranks: rank numbers go on from one host to the next.
-struct HostRanks {
+struct HostShare {
   std::string name;
   int ranks = 0;
-  friend bool operator==(const HostRanks&, const HostRanks&) = default;
+  friend bool operator==(const HostShare&, const HostShare&) = default;
 };
 
 struct Placement {
-  std::vector<HostRanks> hosts;  // those that have ranks
+  std::vector<HostShare> hosts;  // those that have ranks
   int ranks = 0;
   bool oversubscribed = false;             // more ranks than slots
   std::vector<std::string> warnings = {};  // one line each

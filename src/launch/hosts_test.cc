@@ -58,7 +58,7 @@ TEST(PlaceRanks, FillsInOrder) {
   const Hosts hosts{host("a", 2), host("b", 3), host("c", 1)};
   EXPECT_EQ(layout_of(place_ranks(hosts, {})), (std::vector{2, 3, 1}));
   const Placement four = place_ranks(hosts, {.ranks = 4});
-  EXPECT_EQ(four.hosts, (std::vector<HostRanks>{{"a", 2}, {"b", 2}}));
+  EXPECT_EQ(four.hosts, (std::vector<HostShare>{{"a", 2}, {"b", 2}}));
   EXPECT_EQ(four.ranks, 4);
   EXPECT_FALSE(four.oversubscribed);
   EXPECT_EQ(layout_of(place_ranks(hosts, {.ranks = 1})), (std::vector{1}));

@@ -17,14 +17,14 @@ void append(Words& words, const Words& more) {
 // "a:2,b:1".
 std::string hosts_with_slots(const Placement& placement) {
   std::string text;
-  for (const HostRanks& host : placement.hosts)
+  for (const HostShare& host : placement.hosts)
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host.name, host.ranks);
   return text;
 }
 
 bool same_everywhere(const Placement& placement) {
   return std::ranges::all_of(placement.hosts,
-                             [&](const HostRanks& host) { return host.ranks == placement.hosts.front().ranks; });
+                             [&](const HostShare& host) { return host.ranks == placement.hosts.front().ranks; });
 }
 
 // Slots are the ranks of each host, so that "by slot" fills hosts in order. Binding is start-rank's.
@@ -55,7 +55,7 @@ Words srun(const LaunchRequest& request) {
   Words words{"--ntasks=" + std::to_string(placement.ranks), "--nodes=" + std::to_string(placement.hosts.size())};
   Words names;
   const bool in_blocks = same_everywhere(placement) && !request.keep_order;
-  for (const HostRanks& host : placement.hosts)
+  for (const HostShare& host : placement.hosts)
     names.insert(names.end(), in_blocks ? 1 : static_cast<std::size_t>(host.ranks), host.name);
   words.push_back("--nodelist=" + join(names, ","));
   if (in_blocks)

@@ -21,7 +21,7 @@ HostPlan plan(const HostFlags& flags, const Environment& environment = {}, const
 TEST(PlanHosts, WithoutHostsItIsThisMachine) {
   const HostPlan found = plan({.count = {.ranks = 3}});
   EXPECT_TRUE(found.here);
-  EXPECT_EQ(found.placement.hosts, (std::vector<HostRanks>{{"b2", 3}}));
+  EXPECT_EQ(found.placement.hosts, (std::vector<HostShare>{{"b2", 3}}));
   EXPECT_THROW(plan({}), Error);
   EXPECT_EQ(plan({.count = {.per_host = 2}}).placement.ranks, 2);
 }

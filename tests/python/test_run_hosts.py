@@ -214,3 +214,10 @@ def test_srun_that_cannot_start_open_mpi_is_a_sentence(fakes, launch, ronde):
     done = launch("prog", env=slurm | {"FAKE_MPI_TYPES": "none\npmi2"})
     assert done.returncode == 2
     assert "srun cannot start Open MPI here" in done.stderr
+
+
+def test_start_rank_is_for_launchers(ronde, no_batch):
+    done = ronde("start-rank", "--", "true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'ronde start-rank' is for launchers" in done.stderr
+    assert "start-rank" not in ronde("--help").stdout
