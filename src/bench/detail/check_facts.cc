@@ -68,7 +68,7 @@ RankFacts rank_facts_from(std::string_view blob) {
 
 std::string to_blob(const NodeFacts& facts) {
   Json traits = Json::array();
-  for (const Trait& trait : facts.traits) traits.push_back({trait.what, trait.value, trait.matters});
+  for (const Trait& trait : facts.traits) traits.push_back({trait.what, trait.value, trait.matters, trait.needed});
   return text_of({{"traits", traits},
                   {"cores", facts.cores},
                   {"memory_total", facts.memory_total},
@@ -79,7 +79,8 @@ NodeFacts node_facts_from(std::string_view blob) {
   return read(blob, [](const Json& json) {
     NodeFacts facts{
         .cores = json.at("cores"), .memory_total = json.at("memory_total"), .memory_free = json.at("memory_free")};
-    for (const Json& trait : json.at("traits")) facts.traits.push_back({trait.at(0), trait.at(1), trait.at(2)});
+    for (const Json& trait : json.at("traits"))
+      facts.traits.push_back({trait.at(0), trait.at(1), trait.at(2), trait.at(3)});
     return facts;
   });
 }

@@ -17,6 +17,7 @@ struct Trait {
   std::string what;
   std::string value;
   bool matters = true;  // false: worth a note, but no reason to stop
+  bool needed = false;  // wrong as well when no node has it
   friend bool operator==(const Trait&, const Trait&) = default;
 };
 

@@ -65,7 +65,7 @@ void add_command(std::vector<Trait>& traits, const std::vector<std::string>& com
     if (i > 0 && fs::is_directory(file, ignored)) {
       traits.push_back({.what = "folder " + command[i], .value = "there"});
     } else if (const std::string print = fingerprint(file); i == 0 || !print.empty()) {
-      traits.push_back({.what = (i == 0 ? "program " : "file ") + command[i], .value = print});
+      traits.push_back({.what = (i == 0 ? "program " : "file ") + command[i], .value = print, .needed = i == 0});
     }
   }
 }

@@ -64,7 +64,7 @@ TEST_F(CheckGather, ThisNodeHasWhatEveryNodeHas) {
 
 TEST_F(CheckGather, AProgramThatIsMissingIsToldAsSuch) {
   const NodeFacts facts = gather_node_facts({}, {"no-such-program"}, {{"PATH", "/bin"}});
-  EXPECT_NE(std::ranges::find(facts.traits, Trait{"program no-such-program", ""}), facts.traits.end());
+  EXPECT_NE(std::ranges::find(facts.traits, Trait{"program no-such-program", "", true, true}), facts.traits.end());
 }
 
 TEST(CheckProcess, KnowsItsLibrariesAndItsAge) {
@@ -83,7 +83,7 @@ TEST(CheckBlobs, ComeBackAsTheyWere) {
   EXPECT_EQ(rank_facts_from(to_blob(rank)), rank);
   const RankFacts bare{.machine = "m", .host = "b1", .no_gpu = "no driver"};
   EXPECT_EQ(rank_facts_from(to_blob(bare)), bare);
-  const NodeFacts node{.traits = {{"a", "1"}, {"b", "", false}}, .cores = 8, .memory_total = 3, .memory_free = 2};
+  const NodeFacts node{.traits = {{"a", "1"}, {"b", "", false, true}}, .cores = 8, .memory_total = 3, .memory_free = 2};
   EXPECT_EQ(node_facts_from(to_blob(node)), node);
 }
 

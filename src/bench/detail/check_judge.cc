@@ -56,6 +56,8 @@ void judge_traits(const CheckResults& results, Findings& findings) {
       const auto found = std::ranges::find(traits, trait.what, &Trait::what);
       nodes_with[found == traits.end() ? "" : found->value].push_back(static_cast<int>(node));
     }
+    if (trait.needed && nodes_with.size() == 1 && nodes_with.contains(""))
+      findings.push_back({true, trait.what + " is on no node"});
     if (nodes_with.size() > 1) findings.push_back({trait.matters, tell_apart(trait, nodes_with, results.nodes)});
   }
 }

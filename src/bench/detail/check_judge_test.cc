@@ -66,6 +66,12 @@ TEST(CheckJudge, WhatOnlyALaterNodeHasCountsToo) {
   EXPECT_EQ(texts(results), Texts{"libextra.so differs: 100 bytes on b2, and none on the other 2 nodes"});
 }
 
+TEST(CheckJudge, AProgramThatIsNowhere) {
+  auto results = cluster(2);
+  for (NodeFacts& facts : results.node_facts) facts.traits.push_back({"program x", "", true, true});
+  EXPECT_EQ(texts(results), Texts{"program x is on no node"});
+}
+
 TEST(CheckJudge, SomeDifferencesAreOnlyNotes) {
   auto results = cluster(3);
   results.node_facts[0].traits[1].value = "5.10";

@@ -1,0 +1,44 @@
+"""The preflight of `ronde run --check`: what its ranks find out and say."""
+
+import re
+
+import pytest
+
+pytest_plugins = ["job_fixtures", "cluster_fixtures"]
+
+
+@pytest.fixture
+def check(run, build_dir):
+    """The preflight of a job on this machine; lines without the number of the rank in front."""
+
+    def check(ranks: int, *command: str):
+        done = run("-n", str(ranks), "--bind=none", "--", str(build_dir / "ronde"), "check-rank", "--", *command)
+        return done.returncode, re.sub(r"^\[0\] ", "", done.stdout, flags=re.MULTILINE).splitlines(), done.stderr
+
+    return check
+
+
+def test_a_machine_that_is_well(check):
+    code, lines, errors = check(3, "sh", "-c", "true")
+    assert (code, errors) == (0, ""), lines
+    assert lines[0].split() == "node ranks cores memory free GPUs clock most latency least bandwidth start-up".split()
+    assert lines[1].split()[1] == "0-2"
+    assert lines[2].startswith("start-up took ")
+    assert lines[-1] == "check: all is well with 3 ranks on 1 node"
+
+
+def test_a_program_that_is_not_there(check):
+    code, lines, errors = check(2, "no-such-program", "--flag")
+    assert code == 1
+    assert "wrong: program no-such-program is on no node" in lines
+    assert lines[-1].startswith("check: one thing is wrong with 2 ranks on 1 node: program no-such-program")
+    assert "rank 0" in errors
+
+
+def test_a_slow_cable_is_named(cluster, mpi, build_dir):
+    three = cluster(3)
+    three.tell("limit", "node3", "100mbit")
+    job = three.start(str(build_dir / "ronde"), "check-rank", ranks=1, mpi=mpi)
+    assert job.wait() == 1, job.out + job.err
+    assert re.search(r"wrong: every link of node3 is slow: 1\d(\.\d)? MB/s", job.out), job.out
+    assert "check: one thing is wrong with 3 ranks on 3 nodes: every link of node3" in job.out
