@@ -67,7 +67,15 @@ class Steps:
 
 @pytest.fixture
 def steps(two, mpi, build_dir) -> Steps:
-    return Steps(two, build_dir, mpi)
+    steps = Steps(two, build_dir, mpi)
+    yield steps
+    steps.job.process.terminate()  # after a killed rank Open MPI's mpirun waits for ever
+
+
+@pytest.fixture
+def survivors(mpi):
+    """Who is left to speak when one rank is killed: MPICH's launcher takes the others of its host along."""
+    return lambda victim: [rank for rank in RANKS if rank // 2 != victim // 2 or (mpi == "openmpi" and rank != victim)]
 
 
 def test_a_cable_is_cut(steps):
@@ -85,9 +93,9 @@ def test_all_ranks_of_a_host_are_killed(steps):
 
 
 @pytest.mark.parametrize("victim", [0, 3])
-def test_one_rank_is_killed(steps, victim):
+def test_one_rank_is_killed(steps, survivors, victim):
     os.kill(steps.pid(victim), signal.SIGKILL)
-    for rank in set(RANKS) - {victim}:
+    for rank in survivors(victim):
         steps.assert_heard(rank, f"rank {victim}", f"node{victim // 2 + 1}")
 
 
