@@ -21,7 +21,8 @@ def check(run, build_dir):
 def test_a_machine_that_is_well(check):
     code, lines, errors = check(3, "sh", "-c", "true")
     assert (code, errors) == (0, ""), lines
-    assert lines[0].split() == "node ranks cores memory free GPUs clock most latency least bandwidth start-up".split()
+    for title in ("node", "ranks", "cores", "memory free", "GPUs", "clock", "most latency", "least bandwidth"):
+        assert title in lines[0]
     assert lines[1].split()[1] == "0-2"
     assert lines[2].startswith("start-up took ")
     assert lines[-1] == "check: all is well with 3 ranks on 1 node"
