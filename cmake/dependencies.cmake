@@ -38,6 +38,7 @@ record_part(NAME hwloc FOUND YES VERSION "${hwloc_VERSION}" PACKAGE libhwloc-dev
 include(dependency_torch)
 include(dependency_cuda)
 include(dependency_mpi)
+include(dependency_mpi_plugins)
 
 if(RONDE_TESTS)
   require_package(GTest 1.12 libgtest-dev)

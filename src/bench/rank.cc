@@ -53,8 +53,13 @@ void serve_rank(const RankOptions& options) {
   const std::shared_ptr bootstrap = comm::bootstrap_from(options.environment, Deadline::after(kStartTime));
   const auto rank = static_cast<std::size_t>(bootstrap->rank());
   if (rank < options.cpus.size()) topology::bind_this_thread({options.cpus[rank]});
-  comm::Engine engine(std::make_unique<Lent>(bootstrap), engine_options_for(options.settings));
-  comm::BareLink link(*bootstrap, Deadline::after(kStartTime));
+  const comm::EngineOptions engine_options = engine_options_for(options.settings);
+  comm::Engine engine(std::make_unique<Lent>(bootstrap), engine_options);
+  comm::BareLink link(*bootstrap,
+                      {.pretend_nodes = engine_options.pretend_nodes,
+                       .interfaces = engine_options.interfaces,
+                       .tcp_only = engine_options.tcp_only},
+                      Deadline::after(kStartTime));
   detail::RankWork work(engine, link);
   std::optional<detail::StepWork> step;
   if (!options.model.empty()) step.emplace(engine, detail::parameters_of(options.model), options.compute_us);

@@ -8,6 +8,10 @@
 
 namespace ronde::comm {
 
+namespace detail {
+class Post;
+}
+
 // How ranks first find each other: everyone gives a blob, everyone gets the blobs of all. Used a few times at the start
 // and never for data. One thread at a time.
 class Bootstrap {
@@ -24,6 +28,9 @@ class Bootstrap {
   // How the process of a rank ended ("signal 9 (killed)"), if this bootstrap knows, or learns it in time; else empty.
   // Ends the use of exchange().
   virtual std::string how_ended(int /*rank*/, Deadline /*until*/) { return {}; }
+
+  // What carries data between nodes, where the bootstrap brings it along, as MPI does.
+  virtual std::shared_ptr<detail::Post> post() { return nullptr; }
 };
 
 }  // namespace ronde::comm

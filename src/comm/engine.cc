@@ -15,6 +15,10 @@ EngineOptions engine_options(const Settings& settings) {
   options.stall_warn = settings.get<"comm.stall_warn">();
   options.stall_abort = settings.get<"comm.stall_abort">();
   options.deterministic = settings.get<"comm.deterministic">();
+  options.pretend_nodes = static_cast<int>(settings.get<"topology.pretend_nodes">());
+  options.interfaces = settings.get<"comm.interface">();
+  options.peer_timeout = settings.get<"comm.peer_timeout">();
+  options.tcp_only = settings.get<"comm.between">() == "tcp";
   options.static_plan = settings.get<"comm.static">();
   return options;
 }
@@ -24,7 +28,13 @@ namespace {
 std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options) {
   const int rank = bootstrap->rank();
   detail::Neighbours neighbours =
-      detail::meet_neighbours(*bootstrap, options.arena_bytes, Deadline::after(options.start_timeout));
+      detail::meet_neighbours(*bootstrap,
+                              {.arena_bytes = options.arena_bytes,
+                               .pretend_nodes = options.pretend_nodes,
+                               .interfaces = options.interfaces,
+                               .patience = std::chrono::ceil<std::chrono::seconds>(options.peer_timeout),
+                               .tcp_only = options.tcp_only},
+                              Deadline::after(options.start_timeout));
   return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(neighbours), rank, std::move(options));
 }
 
@@ -50,6 +60,16 @@ int Engine::local_rank() const {
 }
 int Engine::local_size() const {
   return core_->local_size();
+}
+
+int Engine::node() const {
+  return core_->node_of(core_->rank());
+}
+int Engine::node_of(int rank) const {
+  return core_->node_of(rank);
+}
+int Engine::nodes() const {
+  return core_->nodes();
 }
 
 Group Engine::world() const {

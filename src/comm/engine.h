@@ -26,6 +26,10 @@ struct EngineOptions {
   std::chrono::nanoseconds stall_warn = std::chrono::seconds(30);      // comm.stall_warn
   std::chrono::nanoseconds stall_abort = std::chrono::nanoseconds(0);  // comm.stall_abort; zero: never
   bool deterministic = false;                                          // comm.deterministic
+  int pretend_nodes = 1;                                               // topology.pretend_nodes
+  std::string interfaces = {};                                         // comm.interface
+  std::chrono::nanoseconds peer_timeout = std::chrono::seconds(6);     // comm.peer_timeout
+  bool tcp_only = false;                                               // comm.between is tcp
   bool static_plan = false;                                            // comm.static
 
   Log log = Log();
@@ -75,7 +79,7 @@ class SharedMemory {
 // Safe to call from any thread, except that shutting down must be the last call.
 class Engine {
  public:
-  // Meets the other ranks. FAILS WITH: PeerLost, Timeout, System; BadInput when ranks are on more than one machine.
+  // Meets the other ranks. FAILS WITH: PeerLost, Timeout, System; BadInput.
   explicit Engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options = {});
   ~Engine();  // shuts down
   Engine(const Engine&) = delete;
@@ -85,6 +89,9 @@ class Engine {
   int size() const;
   int local_rank() const;  // among the ranks of this machine
   int local_size() const;
+  int node() const;   // the number of this machine
+  int nodes() const;  // of machines in the job
+  int node_of(int rank) const;
 
   Group world() const;
   // Makes a group of these ranks of the job, in this order. Every rank of the job calls it, members or not, with the

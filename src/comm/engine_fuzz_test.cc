@@ -26,6 +26,7 @@ Episode make_episode(std::uint64_t seed) {
   tests::Random random({seed, 99});
   Episode episode{.seed = seed, .ranks = 2 + random.below(4), .steps = 20 + random.below(100), .options = {}};
   if (random.once_in(10)) episode.ranks = 8;
+  if (random.once_in(2)) episode.options.pretend_nodes = 1 + random.below(4);
   if (random.once_in(3)) episode.options.fusion_bytes = 1000, episode.options.first_bucket_bytes = 100;
   if (random.once_in(5)) episode.options.deterministic = true;
   if (random.once_in(5)) {

@@ -24,16 +24,15 @@ using tests::kAllOperations;
 using tests::run_calls;
 using tests::run_watched;
 
-constexpr std::array kRanks{1, 2, 3, 4, 8};
-
-class EngineMatrix : public testing::TestWithParam<std::tuple<Operation, int>> {
+class EngineMatrix : public testing::TestWithParam<std::tuple<Operation, tests::Place>> {
  protected:
   Operation operation() const { return std::get<0>(GetParam()); }
-  int ranks() const { return std::get<1>(GetParam()); }
+  const tests::Place& place() const { return std::get<1>(GetParam()); }
+  int ranks() const { return place().ranks; }
 };
 
 TEST_P(EngineMatrix, EveryTypeGivesWhatTheReferenceGives) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (const DType dtype : kAllDTypes)
       expect_none(run_calls(engine, engine.world(), every_call(operation(), dtype, ranks()),
                             {.seed = 1 + static_cast<std::uint64_t>(dtype)}));
@@ -42,7 +41,7 @@ TEST_P(EngineMatrix, EveryTypeGivesWhatTheReferenceGives) {
 }
 
 TEST_P(EngineMatrix, OneAfterTheOther) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (const DType dtype : {DType::F32, DType::BF16, DType::I64})
       for (const Call& call : every_call(operation(), dtype, ranks()))
         expect_none(run_calls(engine, engine.world(), {call}));
@@ -51,9 +50,10 @@ TEST_P(EngineMatrix, OneAfterTheOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineMatrix,
-                         testing::Combine(testing::ValuesIn(kAllOperations), testing::ValuesIn(kRanks)),
+                         testing::Combine(testing::ValuesIn(kAllOperations), testing::ValuesIn(tests::kPlaces)),
                          [](const auto& test) {
-                           return fmt::format("{}_{}Ranks", name(std::get<0>(test.param)), std::get<1>(test.param));
+                           return fmt::format("{}_{}", name(std::get<0>(test.param)),
+                                              tests::name_of(std::get<1>(test.param)));
                          });
 
 std::vector<Call> without_names(std::vector<Call> calls) {
@@ -61,13 +61,14 @@ std::vector<Call> without_names(std::vector<Call> calls) {
   return calls;
 }
 
-class EngineOps : public testing::TestWithParam<int> {
+class EngineOps : public testing::TestWithParam<tests::Place> {
  protected:
-  int ranks() const { return GetParam(); }
+  const tests::Place& place() const { return GetParam(); }
+  int ranks() const { return place().ranks; }
 };
 
 TEST_P(EngineOps, WithoutNamesCallsMatchByTheirOrder) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (const Operation operation : kAllOperations)
       for (const DType dtype : {DType::U8, DType::F16, DType::F64})
         expect_none(run_calls(engine, engine.world(), without_names(every_call(operation, dtype, ranks()))));
@@ -76,7 +77,7 @@ TEST_P(EngineOps, WithoutNamesCallsMatchByTheirOrder) {
 }
 
 TEST_P(EngineOps, NamedAndUnnamedCallsDoNotMix) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Call> calls = every_call(Operation::Allreduce, DType::F32, ranks());
     for (std::size_t i = 0; i < calls.size(); i += 2) calls[i].name.clear();
     // Half of the ranks hand over all the named ones first.
@@ -87,7 +88,7 @@ TEST_P(EngineOps, NamedAndUnnamedCallsDoNotMix) {
 }
 
 TEST_P(EngineOps, Grouped) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (const Operation operation : kAllOperations) {
       if (operation == Operation::Send) continue;  // members would submit different things together
       for (const DType dtype : {DType::I8, DType::BF16, DType::F32, DType::Bool}) {
@@ -100,7 +101,7 @@ TEST_P(EngineOps, Grouped) {
 }
 
 TEST_P(EngineOps, ManyOperationsAndTypesOnTheirWayAtOnce) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<Call> calls;
     for (const Operation operation : kAllOperations)
       for (const DType dtype : kAllDTypes) {
@@ -133,14 +134,14 @@ std::vector<Call> large_calls(int ranks) {
 }
 
 TEST_P(EngineOps, LargeTensors) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed)
       expect_none(run_calls(engine, engine.world(), large_calls(ranks()), {.seed = seed}));
   });
 }
 
 TEST_P(EngineOps, FromSeveralThreadsAtOnce) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<std::jthread> threads;
     for (const DType dtype : {DType::I32, DType::F16, DType::F32, DType::F64})
       threads.emplace_back([&engine, dtype, this] {
@@ -151,7 +152,7 @@ TEST_P(EngineOps, FromSeveralThreadsAtOnce) {
 }
 
 TEST_P(EngineOps, HandlesMayBeDroppedAndPolled) {
-  run_watched(ranks(), [&](Engine& engine) {
+  run_watched(place(), [&](Engine& engine) {
     std::vector<float> dropped(1000, 1.0f), polled(10, 2.0f), repeated(10, 3.0f);
     engine.world().allreduce("dropped", buffer_of(dropped));
     const Handle handle = engine.world().allreduce("polled", buffer_of(polled));
@@ -176,7 +177,7 @@ TEST_P(EngineOps, HandlesMayBeDroppedAndPolled) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineOps, testing::ValuesIn(kRanks), tests::ranks_name);
+INSTANTIATE_TEST_SUITE_P(All, EngineOps, testing::ValuesIn(tests::kPlaces), tests::place_name);
 
 }  // namespace
 }  // namespace ronde::comm

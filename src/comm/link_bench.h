@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "ronde/base/clock.h"
 #include "ronde/comm/bootstrap.h"
@@ -9,13 +10,19 @@
 
 namespace ronde::comm {
 
-// The shared-memory link without an engine: no names, no votes, no thread of its own. For `ronde bench`, which tells
-// by it what the engine adds. One thread at a time.
+// The link without an engine: no names, no votes, no thread of its own. For `ronde bench`, which tells by it what the
+// engine adds. One thread at a time.
 class BareLink {
  public:
-  // All ranks of the job call it at the same time, and all must be on this machine.
+  struct Options {
+    int pretend_nodes = 1;        // topology.pretend_nodes
+    std::string interfaces = {};  // comm.interface
+    bool tcp_only = false;        // comm.between is tcp
+    std::string algorithm = {};   // between nodes: gather, doubling, direct or ring; empty: by size and nodes
+  };
+  // All ranks of the job call it at the same time.
   // FAILS WITH: PeerLost or Timeout, naming the rank that did not come; System.
-  BareLink(Bootstrap& bootstrap, Deadline until);
+  BareLink(Bootstrap& bootstrap, const Options& options, Deadline until);
   ~BareLink();
 
   // Memory that all ranks see. REQUIRES: the link still lives; it is given back with the link.

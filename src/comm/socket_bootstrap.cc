@@ -16,6 +16,7 @@
 #include "ronde/base/units.h"
 #include "ronde/comm/detail/bootstrap_wire.h"
 #include "ronde/comm/detail/unix_socket.h"
+#include "ronde/comm/mpi_bootstrap.h"
 
 namespace ronde::comm {
 namespace {
@@ -194,7 +195,10 @@ std::unique_ptr<Bootstrap> connect_bootstrap(const std::string& address, int ran
 std::unique_ptr<Bootstrap> bootstrap_from(const Environment& environment, Deadline until) {
   const auto address = environment.get(kBootstrapVariable);
   const auto rank = environment.get(kRankVariable), size = environment.get(kSizeVariable);
-  if (!address && !rank && !size) return std::make_unique<LonelyBootstrap>();
+  if (!address && !rank && !size) {
+    if (runs_under_mpi(environment)) return mpi_bootstrap(environment);
+    return std::make_unique<LonelyBootstrap>();
+  }
   if (!address || !rank || !size)
     throw Error::bad_input("{}, {} and {} come together from 'ronde run'; only some of them are set",
                            kBootstrapVariable, kRankVariable, kSizeVariable);

@@ -47,8 +47,9 @@ class SocketBootstrapServer {
 // process is connected as this rank, or the sizes differ), Timeout.
 std::unique_ptr<Bootstrap> connect_bootstrap(const std::string& address, int rank, int size, Deadline until);
 
-// The bootstrap for this process: under `ronde run` the socket, otherwise a job of one rank.
-// FAILS WITH: BadInput when only some of the variables are there or one is no number; as connect_bootstrap.
+// The bootstrap for this process: under `ronde run` on one machine the socket; where mpirun, mpiexec or srun started
+// it, or the program has started MPI, MPI; otherwise a job of one rank. FAILS WITH: BadInput when only some of the
+// variables are there or one is no number; as connect_bootstrap, as mpi_bootstrap.
 std::unique_ptr<Bootstrap> bootstrap_from(const Environment& environment, Deadline until);
 
 }  // namespace ronde::comm

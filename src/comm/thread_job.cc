@@ -2,12 +2,14 @@
 
 #include <exception>
 #include <thread>
+#include <tuple>
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/engine_core.h"
+#include "ronde/comm/link/layout.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 
@@ -18,31 +20,62 @@ struct ThreadJob::Impl {
   std::vector<detail::EngineCore*> engines;
 };
 
-ThreadJob::ThreadJob(int ranks, std::size_t arena_bytes) : impl_(std::make_unique<Impl>()) {
+namespace {
+
+// Two ends of a connection between ranks of one node.
+std::pair<FileDescriptor, FileDescriptor> make_pair() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw Error::system(errno, "cannot connect the ranks of a job of threads");
+  return {FileDescriptor(pair[0]), FileDescriptor(pair[1])};
+}
+
+void connect_node(std::vector<detail::Neighbours>& seats, const std::vector<int>& ranks, std::size_t arena_bytes) {
+  auto nodes = detail::Node::for_threads(static_cast<int>(ranks.size()), arena_bytes);
+  for (std::size_t place = 0; place < ranks.size(); ++place) {
+    detail::Neighbours& seat = seats[static_cast<std::size_t>(ranks[place])];
+    seat.node = std::move(nodes[place]);
+    seat.ranks = ranks;
+    seat.sockets.resize(ranks.size());
+    seat.cpus = topology::affinity_of_this_thread().size();
+  }
+  for (std::size_t a = 0; a < ranks.size(); ++a)
+    for (std::size_t b = a + 1; b < ranks.size(); ++b)
+      std::tie(seats[static_cast<std::size_t>(ranks[a])].sockets[b],
+               seats[static_cast<std::size_t>(ranks[b])].sockets[a]) = make_pair();
+}
+
+void open_doors(std::vector<detail::Neighbours>& seats) {
+  std::vector<detail::OpenDoor> open;
+  detail::Mesh::Options options{.secret = "threads"};
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    open.push_back(detail::open_door(""));
+    options.doors.push_back({.addresses = {"127.0.0.1"}, .port = open.back().door.port});
+    options.names.push_back(fmt::format("rank {}", rank));
+  }
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    options.rank = static_cast<int>(rank);
+    seats[rank].mesh = std::make_unique<detail::Mesh>(std::move(open[rank].listener), options);
+  }
+}
+
+}  // namespace
+
+ThreadJob::ThreadJob(int ranks, int nodes, std::size_t arena_bytes) : impl_(std::make_unique<Impl>()) {
   const auto size = static_cast<std::size_t>(ranks);
   const std::string host = topology::host_name();
-  auto nodes = detail::Node::for_threads(ranks, arena_bytes);
   impl_->seats.resize(size);
   impl_->engines.resize(size);
-  for (std::size_t r = 0; r < size; ++r) {
-    detail::Neighbours& seat = impl_->seats[r];
-    seat.node = std::move(nodes[r]);
-    seat.sockets.resize(size);
-    seat.cpus = topology::affinity_of_this_thread().size();
-    for (int peer = 0; peer < ranks; ++peer) {
-      seat.job.push_back({.host = host, .node = host, .address = "", .pid = getpid(), .cpus = ""});
-      seat.ranks.push_back(peer);
-    }
+  std::vector<int> node_of;
+  for (int rank = 0; rank < ranks; ++rank) node_of.push_back(detail::pretended_node(rank, ranks, nodes));
+  for (detail::Neighbours& seat : impl_->seats) {
+    seat.node_of = node_of;
+    for (int peer = 0; peer < ranks; ++peer)
+      seat.job.push_back({.host = host, .node = host, .address = "", .pid = getpid()});
   }
-  for (std::size_t a = 0; a < size; ++a) {
-    for (std::size_t b = a + 1; b < size; ++b) {
-      int pair[2];
-      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        throw Error::system(errno, "cannot connect the ranks of a job of {} threads", ranks);
-      impl_->seats[a].sockets[b] = FileDescriptor(pair[0]);
-      impl_->seats[b].sockets[a] = FileDescriptor(pair[1]);
-    }
-  }
+  const detail::Layout layout = detail::Layout::of(node_of);
+  for (const auto& node : layout.nodes) connect_node(impl_->seats, node, arena_bytes);
+  if (layout.count() > 1) open_doors(impl_->seats);
 }
 
 ThreadJob::~ThreadJob() = default;
@@ -53,6 +86,8 @@ int ThreadJob::size() const {
 
 std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
   const auto index = static_cast<std::size_t>(rank);
+  if (auto& mesh = impl_->seats[index].mesh)
+    mesh->reach(detail::first_partners(impl_->seats[index].node_of, rank), Deadline::after(options.start_timeout));
   auto core = std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->seats[index]), rank, std::move(options));
   impl_->engines[index] = core.get();
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
@@ -63,7 +98,7 @@ void ThreadJob::kill(int rank) {
 }
 
 void run_ranks(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options) {
-  ThreadJob job(ranks);
+  ThreadJob job(ranks, options.pretend_nodes);
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranks));
   {
     std::vector<std::jthread> threads;

@@ -13,8 +13,9 @@ namespace ronde::comm {
 //   run_ranks(4, [](Engine& engine) { ...; engine.world().barrier().wait(); });
 class ThreadJob {
  public:
+  // `nodes`: as if the ranks were on so many machines, with real connections between them.
   // FAILS WITH: System.
-  explicit ThreadJob(int ranks, std::size_t arena_bytes = std::size_t{1} << 30);
+  explicit ThreadJob(int ranks, int nodes = 1, std::size_t arena_bytes = std::size_t{1} << 30);
   ~ThreadJob();
 
   int size() const;
@@ -28,7 +29,8 @@ class ThreadJob {
   const std::unique_ptr<Impl> impl_;
 };
 
-// Calls body(engine) on one thread a rank. When all have ended, throws what the lowest rank threw, if any did.
+// Calls body(engine) on one thread a rank, on options.pretend_nodes nodes. When all have ended, throws what the lowest
+// rank threw, if any did.
 void run_ranks(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options = {});
 
 }  // namespace ronde::comm

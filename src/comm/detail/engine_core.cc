@@ -39,19 +39,17 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
                .who = [this](int peer) { return who(peer); },
                .doing = [this](int peer) { return doing(peer); },
                .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
-  if (neighbours_.ranks.size() != neighbours_.job.size())
-    throw Error::bad_input(
-        "the ranks of this job are on more than one machine, and this build has no link between them");
   // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
   const std::size_t size = neighbours_.job.size();
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
   const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
-  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset));
+  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), 0);
   world_->measure_clocks();
   add_group(world_);
-  watchdog_ = std::make_unique<Watchdog>(neighbours_.sockets,
-                                         [this](int peer, const std::string& farewell) { heard_of(peer, farewell); });
+  watchdog_ = std::make_unique<Watchdog>(
+      neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });
+  if (neighbours_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -69,8 +67,11 @@ std::string EngineCore::who(int rank) const {
 }
 
 std::string EngineCore::doing(int rank) const {
-  const auto peer = std::ranges::find(neighbours_.ranks, rank) - neighbours_.ranks.begin();
-  return status(static_cast<int>(peer)).text(monotonic_now());
+  const auto peer = std::ranges::find(neighbours_.ranks, rank);
+  if (peer != neighbours_.ranks.end())
+    return status(static_cast<int>(peer - neighbours_.ranks.begin())).text(monotonic_now());
+  const auto told = doing_elsewhere_.find(rank);
+  return told == doing_elsewhere_.end() ? "its node has not answered" : told->second;
 }
 
 bool EngineCore::drain() {
@@ -100,10 +101,7 @@ bool EngineCore::drain() {
   }
   if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
   taken_.clear();
-  for (const Departure& departure : departed) {
-    departures_.push_back(departure);
-    for (const auto& group : groups_) group->see_off(departure);
-  }
+  for (Departure& departure : departed) see_off(std::move(departure));
   return true;
 }
 
@@ -116,7 +114,8 @@ void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
 // Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is a lack of memory.
 bool EngineCore::progress(GroupCore::Effort effort) {
   try {
-    bool further = drain();
+    bool further = pump();
+    further = drain() || further;
     for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
       const std::shared_ptr<GroupCore> group = groups_[i];
       further = group->advance(effort) || further;
@@ -132,7 +131,8 @@ void EngineCore::fail_all(const Error& why) {
   for (const auto& group : groups_) group->fail(why);
 }
 
-bool EngineCore::anything_to_do(GroupCore::Effort effort) const {
+bool EngineCore::anything_to_do(GroupCore::Effort effort) {
+  pump();
   if (fresh_.load(std::memory_order_acquire)) return true;
   return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
 }
@@ -148,7 +148,10 @@ std::uint32_t EngineCore::get_ready_to_sleep() {
     for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
   }
   const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
-  return node().about_to_sleep(!busy);
+  const std::uint32_t rung = node().about_to_sleep(!busy);
+  // Not before: what comes from now on rings, be it seen in a last look or not.
+  if (neighbours_.mesh) watchdog_->arm();
+  return rung;
 }
 
 void EngineCore::give_up_token() {
@@ -194,10 +197,12 @@ bool EngineCore::must_look_often() const {
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
-  sleeps_for_good_ = inbox_.empty() && !anything_pending();
+  const bool pumps = neighbours_.mesh && neighbours_.post().must_be_pumped();
+  sleeps_for_good_ = inbox_.empty() && !anything_pending() && !pumps;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.
   if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  if (pumps) return Deadline::after(back_off_.next());
   if (looks_often_) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
@@ -267,26 +272,6 @@ void EngineCore::drive(const Ticket& ticket) {
   give_up_token();
 }
 
-// On the watchdog's thread.
-void EngineCore::heard_of(int peer, const std::string& farewell) {
-  const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
-  Departure departure{.rank = rank, .blamed = rank, .text = who(rank)};
-  if (farewell.empty()) {
-    const std::string how = bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
-    departure.text += how.empty() ? " is gone" : " is gone: " + how;
-  } else {
-    const Farewell words = read_farewell(farewell);
-    departure.text += words.why.empty() ? " has left: it shut down" : " has left: " + words.why;
-    if (words.first_cause >= 0) departure.blamed = words.first_cause;
-  }
-  {
-    std::lock_guard lock(inbox_mutex_);
-    departed_.push_back(std::move(departure));
-    fresh_.store(true, std::memory_order_release);
-  }
-  node().summon_self();
-}
-
 Statistics EngineCore::statistics() {
   std::lock_guard lock(token_);
   Statistics now = statistics_;
@@ -302,55 +287,6 @@ std::shared_ptr<std::byte> EngineCore::allocate(std::size_t bytes) {
   // The arena is kept by what lies in it.
   const std::shared_ptr<Node> keep = neighbours_.node;
   return {keep->arena().allocate(bytes), [keep](std::byte* piece) { keep->arena().free(piece); }};
-}
-
-void EngineCore::shutdown(const std::string& why) {
-  end(Farewell{.first_cause = -1, .why = why},
-      Error(Error::Kind::PeerLost, fmt::format("this rank has shut its engine down{}{}", why.empty() ? "" : ": ", why),
-            {.ranks = {rank_}}));
-}
-
-void EngineCore::vanish() {
-  end({}, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
-}
-
-// What the engine knows about why this rank leaves: another may have made it leave.
-Farewell EngineCore::with_first_trouble(Farewell farewell) const {
-  std::string trouble;
-  if (!departures_.empty()) {
-    farewell.first_cause = departures_.front().blamed;
-    trouble = departures_.front().text;
-  }
-  for (const auto& group : groups_) {
-    const auto refusal = group->refusal();
-    if (!refusal || !trouble.empty()) continue;
-    if (!refusal->ranks().empty()) farewell.first_cause = refusal->ranks().front();
-    trouble = refusal->what();
-  }
-  if (!trouble.empty()) farewell.why += (farewell.why.empty() ? "" : ", after ") + trouble;
-  return farewell;
-}
-
-void EngineCore::end(std::optional<Farewell> farewell, const Error& why) {
-  std::lock_guard once(end_mutex_);
-  if (std::exchange(ended_, true)) return;
-  if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
-  {
-    std::lock_guard lock(inbox_mutex_);
-    closed_ = why;
-  }
-  thread_.request_stop();
-  node().wake_self();
-  thread_.join();
-  {
-    std::lock_guard lock(token_);
-    drain();
-    if (farewell) farewell = with_first_trouble(std::move(*farewell));
-    fail_all(why);
-  }
-  if (farewell) watchdog_->say(write_farewell(*farewell));
-  watchdog_.reset();
-  neighbours_.sockets.clear();
 }
 
 }  // namespace ronde::comm::detail

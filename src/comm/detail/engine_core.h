@@ -1,11 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -17,6 +22,21 @@
 #include "ronde/comm/link/patience.h"
 
 namespace ronde::comm::detail {
+
+// How long to sleep where nobody rings: longer each time that nothing has come meanwhile.
+class BackOff {
+ public:
+  void reset() { time_ = kShortest; }
+  std::chrono::nanoseconds next() {
+    const auto now = time_;
+    time_ = std::min(2 * time_, kLongest);
+    return now;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kShortest{50}, kLongest{400};
+  std::chrono::microseconds time_ = kShortest;
+};
 
 // What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
 // that waits for a request, which then does the work itself instead of waking another.
@@ -34,6 +54,8 @@ class EngineCore {
   int rank() const { return rank_; }
   int local_rank() const { return node().rank(); }
   int local_size() const { return node().size(); }
+  int node_of(int rank) const { return neighbours_.node_of[static_cast<std::size_t>(rank)]; }
+  int nodes() const { return *std::ranges::max_element(neighbours_.node_of) + 1; }
   const std::shared_ptr<GroupCore>& world() const { return world_; }
 
   // `waits_at_once`: the caller does; nobody else needs to look at it before.
@@ -75,8 +97,10 @@ class EngineCore {
   void check_open(const GroupCore& group) const;
 
   // Groups; engine_groups.cc.
-  std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas);
-  std::unique_ptr<Link> make_link(const std::vector<int>& ranks, const std::vector<std::size_t>& areas);
+  std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas,
+                                         std::uint32_t channel);
+  std::unique_ptr<Link> link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
+                                     std::uint32_t channel);
   Task run_special(GroupCore& group, Ticket& ticket);
   std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
                                          const std::shared_ptr<GroupCore>& subject);
@@ -89,7 +113,7 @@ class EngineCore {
   bool progress(GroupCore::Effort effort);
   bool drain();
   void add_group(const std::shared_ptr<GroupCore>& group);
-  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All) const;
+  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All);
   std::uint32_t get_ready_to_sleep();
   // These give the token up.
   void drive(const Ticket& ticket);
@@ -101,10 +125,19 @@ class EngineCore {
 
   void run(const std::stop_token& stop);
   Deadline next_look();
-  void heard_of(int peer, const std::string& farewell);
-  Farewell with_first_trouble(Farewell farewell) const;
-  // No farewell: nobody is told.
-  void end(std::optional<Farewell> farewell, const Error& why);
+
+  // Departures and the network; engine_departures.cc.
+  bool pump();  // REQUIRES: the token is held.
+  void listen_to_mesh();
+  void hear_note(int from, std::string_view text);
+  void lose(int peer, const std::string& how);
+  void hear_neighbour(int peer, const std::string& message);
+  void note_departure(Departure departure);
+  void see_off(Departure departure);
+  std::vector<Departure::Done> progress_of(int rank) const;
+  Departure own_departure(std::string why) const;
+  // No last words: nobody is told.
+  void end(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
   const int rank_;
@@ -126,21 +159,29 @@ class EngineCore {
   std::mutex inbox_mutex_;
   std::vector<Item> inbox_;          // guarded by inbox_mutex_
   std::vector<Departure> departed_;  // guarded by inbox_mutex_: heard of, not yet noted
+  std::set<int> gone_;               // guarded by inbox_mutex_: ranks that have been heard of
   std::optional<Error> closed_;      // guarded by inbox_mutex_: why nothing can be submitted
   bool sleeps_for_good_ = false;     // guarded by inbox_mutex_: the engine's thread looks at no clock
   int group_calls_ = 0;              // guarded by inbox_mutex_
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
   // Touched by who holds the token.
-  bool looks_often_ = false;           // the engine's thread sleeps for milliseconds only
-  std::vector<Item> taken_;            // drain()'s own; kept for its memory
-  std::vector<Departure> departures_;  // all so far
+  bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only
+  std::vector<Item> taken_;                     // drain()'s own; kept for its memory
+  std::vector<Departure> departures_;           // all so far
+  std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
+  std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
+  BackOff back_off_;
 
   std::mutex end_mutex_;
   bool ended_ = false;  // guarded by end_mutex_
   std::unique_ptr<Watchdog> watchdog_;
   std::jthread thread_;
 };
+
+// The channel of a group, by its number; and of what one member sends to another. Two ranks have no channel twice.
+std::uint32_t channel_of(std::uint32_t number);
+std::uint32_t pair_channel(std::uint32_t number, int sender, int receiver);
 
 // Where a group's areas lie: one for the group, then for each other member one for what is sent to it and one for what
 // comes from it.

@@ -6,6 +6,7 @@
 #include "ronde/base/text.h"
 #include "ronde/comm/detail/engine_core.h"
 #include "ronde/comm/link/delayed_link.h"
+#include "ronde/comm/link/make_link.h"
 #include "ronde/comm/link/shm_link.h"
 
 namespace ronde::comm::detail {
@@ -31,6 +32,14 @@ void check_ranks(const std::vector<int>& ranks, int size) {
 
 }  // namespace
 
+std::uint32_t channel_of(std::uint32_t number) {
+  return 3 * number;
+}
+
+std::uint32_t pair_channel(std::uint32_t number, int sender, int receiver) {
+  return channel_of(number) + (sender < receiver ? 1 : 2);
+}
+
 std::size_t areas_bytes(int members) {
   return kAreaBytes * (1 + 2 * static_cast<std::size_t>(members));
 }
@@ -39,21 +48,27 @@ std::size_t pair_area(int peer, bool outgoing) {
   return kAreaBytes * (1 + 2 * static_cast<std::size_t>(peer) + (outgoing ? 0 : 1));
 }
 
-std::unique_ptr<Link> EngineCore::make_link(const std::vector<int>& ranks, const std::vector<std::size_t>& areas) {
-  std::vector<int> peers;
-  for (const int rank : ranks)
-    peers.push_back(static_cast<int>(std::ranges::find(neighbours_.ranks, rank) - neighbours_.ranks.begin()));
-  auto link = std::make_unique<ShmLink>(node(), std::move(peers), areas);
+std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
+                                               std::uint32_t channel) {
+  auto link = make_link(
+      neighbours_, rank_,
+      {.ranks = ranks,
+       .areas = areas,
+       .channel = channel,
+       .tuning = {.in_order = options_.deterministic},
+       .status = {.here = [this](int rank) { return doing(rank); },
+                  .elsewhere = [this](int rank, std::string text) { doing_elsewhere_[rank] = std::move(text); }}});
   if (options_.link_delay.count() == 0) return link;
   return std::make_unique<DelayedLink>(std::move(link), options_.link_delay);
 }
 
 std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, std::vector<int> ranks,
-                                                   std::vector<std::size_t> areas) {
+                                                   std::vector<std::size_t> areas, std::uint32_t channel) {
   const bool member = std::ranges::find(ranks, rank_) != ranks.end();
-  auto link = member ? make_link(ranks, areas) : nullptr;
+  auto link = member ? link_between(ranks, areas, channel) : nullptr;
   auto group = std::make_shared<GroupCore>(context_, std::move(title), std::move(ranks), std::move(link));
   group->areas = std::move(areas);
+  group->channel = channel;
   return group;
 }
 
@@ -84,7 +99,9 @@ Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   std::vector<std::size_t> areas;
   for (const int rank : ranks) areas.push_back(offsets[static_cast<std::size_t>(rank)]);
   const std::string title = "group " + text_of(ranks);
-  ticket.made = build_group(title, std::move(ranks), std::move(areas));
+  const std::uint32_t number = ++groups_made_;
+  ticket.made = build_group(title, std::move(ranks), std::move(areas), channel_of(number));
+  ticket.made->number = number;
   ticket.made->made_by = ticket.request.name;
   if (member) add_group(ticket.made);
 }

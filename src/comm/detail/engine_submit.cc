@@ -50,7 +50,8 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
     const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);
     pair =
         build_group(fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
-                    {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)});
+                    {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
+                    pair_channel(group.number, sender, receiver));
   }
   return pair;
 }

@@ -187,7 +187,10 @@ void GroupCore::fail(const Error& why) {
 }
 
 void GroupCore::see_off(const Departure& departure) {
-  if (!link_ || std::ranges::find(ranks_, departure.rank) == ranks_.end()) return;
+  const auto place = std::ranges::find(ranks_, departure.rank);
+  if (!link_ || place == ranks_.end()) return;
+  for (const Departure::Done& done : departure.done)
+    if (done.channel == channel) link_->left(static_cast<int>(place - ranks_.begin()), done.rounds, done.buckets);
   departures_.push_back(departure);
   check_departures();
 }

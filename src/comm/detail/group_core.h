@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ronde/comm/detail/agreement.h"
+#include "ronde/comm/detail/departure.h"
 #include "ronde/comm/detail/execute.h"
 #include "ronde/comm/detail/group_trace.h"
 #include "ronde/comm/detail/stall.h"
@@ -22,13 +23,6 @@
 #include "ronde/comm/link/node.h"
 
 namespace ronde::comm::detail {
-
-// A rank that has gone, and how.
-struct Departure {
-  int rank = -1;
-  int blamed = -1;        // the rank that is the first cause of it, as far as is known
-  std::string text = {};  // "rank 1 on b2 (pid 7) died: signal 9 (killed)"
-};
 
 // What groups need of the engine around them. Outlives them.
 struct GroupContext {
@@ -73,6 +67,8 @@ class GroupCore {
   std::atomic<bool> joined = false;  // this rank has joined
   std::string made_by;               // the call that made it: tells groups of the same ranks apart
   std::vector<std::size_t> areas;    // by member: where its areas lie in its arena
+  std::uint32_t number = 0;          // of the groups that all ranks know; the world has 0
+  std::uint32_t channel = 0;         // of messages between nodes; the same on all members
 
   // --- for the engine
   bool known = false;  // it is in the engine's list
@@ -86,7 +82,9 @@ class GroupCore {
   bool moving() const { return !queue_.empty(); }
   bool under_way() const { return moving() || round_began_.count() > 0; }
   // Peers that keep step need a microsecond for what is under way.
-  bool ends_soon() const { return round_began_.count() > 0 || (moving() && worth_moving(Effort::Little)); }
+  bool ends_soon() const {
+    return link_ && link_->near() && (round_began_.count() > 0 || (moving() && worth_moving(Effort::Little)));
+  }
   // The program has submitted a part of a bucket, and waits for something in another group.
   bool waits_elsewhere() const;
   bool idle() const { return live.load(std::memory_order_relaxed) == 0; }
@@ -97,6 +95,10 @@ class GroupCore {
 
   // A member has gone: what it has not done its part in fails, and so does what comes later.
   void see_off(const Departure& departure);
+  // How far a member of this node is, even if it has gone.
+  Departure::Done done_of(int member) const {
+    return {.channel = channel, .rounds = link_->rounds_of(member), .buckets = link_->buckets_of(member)};
+  }
   // A submission that came after the group's end. REQUIRES: refusal().
   void turn_away(Ticket& first);
   // Everything here fails.

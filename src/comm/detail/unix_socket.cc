@@ -28,9 +28,9 @@ std::string random_address() {
   return fmt::format("@ronde-{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-FileDescriptor make_unix_socket() {
-  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) throw Error::system(errno, "cannot make a socket for the bootstrap");
+FileDescriptor make_unix_socket(int type) {
+  FileDescriptor socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) throw Error::system(errno, "cannot make a socket for the ranks of this node");
   return socket;
 }
 

@@ -23,9 +23,9 @@ UnixAddress unix_address(const std::string& text);
 // An address that nobody else has: 128 random bits.
 std::string random_address();
 
-// A stream socket that never blocks and that programs we start do not inherit.
+// A socket that never blocks and that programs we start do not inherit.
 // FAILS WITH: System.
-FileDescriptor make_unix_socket();
+FileDescriptor make_unix_socket(int type = SOCK_STREAM);
 
 // What poll() takes: milliseconds rounded up, so that it does not return a little too early; -1 for ever.
 int poll_time(const Deadline& until);

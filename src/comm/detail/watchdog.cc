@@ -2,20 +2,20 @@
 
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
 #include "ronde/base/thread.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-constexpr int kStop = -1;
-constexpr std::size_t kLongestWhy = 1500;  // a farewell must go out at once, in one piece
+constexpr int kStop = -1, kOther = -2;
+constexpr std::size_t kLongest = 128 << 10;  // of a message
 
 void add(int poll, int descriptor, int peer) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = peer}};
@@ -24,19 +24,9 @@ void add(int poll, int descriptor, int peer) {
 
 }  // namespace
 
-std::string write_farewell(const Farewell& farewell) {
-  return fmt::format("{}\n{}", farewell.first_cause, farewell.why.substr(0, kLongestWhy));
-}
-
-Farewell read_farewell(const std::string& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  return {.first_cause = parse_number<int>(std::string_view(text).substr(0, end)).value_or(-1),
-          .why = end < text.size() ? text.substr(end + 1) : ""};
-}
-
-Watchdog::Watchdog(const std::vector<FileDescriptor>& sockets, Gone gone)
+Watchdog::Watchdog(const std::vector<FileDescriptor>& sockets, Heard heard)
     : sockets_(sockets),
-      gone_(std::move(gone)),
+      heard_(std::move(heard)),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!poll_ || !stop_) throw Error::system(errno, "cannot watch the other ranks");
@@ -59,6 +49,10 @@ void Watchdog::watch(const std::stop_token& stop) {
     for (int i = 0; i < count; ++i) {
       const int peer = events[static_cast<std::size_t>(i)].data.fd;
       if (peer == kStop || stop.stop_requested()) continue;
+      if (peer == kOther) {
+        other_ready_();
+        continue;
+      }
       if (hear(peer)) epoll_ctl(poll_.get(), EPOLL_CTL_DEL, sockets_[static_cast<std::size_t>(peer)].get(), nullptr);
     }
   }
@@ -66,16 +60,29 @@ void Watchdog::watch(const std::stop_token& stop) {
 
 // True when there is nothing more to be heard.
 bool Watchdog::hear(int peer) {
-  std::array<char, 4096> text;
+  std::vector<char> text(kLongest);
   const ssize_t length = recv(sockets_[static_cast<std::size_t>(peer)].get(), text.data(), text.size(), MSG_DONTWAIT);
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  gone_(peer, length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "");
-  return true;
+  heard_(peer, length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "");
+  return length <= 0;
 }
 
-void Watchdog::say(const std::string& farewell) const {
+void Watchdog::watch_also(int descriptor, std::function<void()> ready) {
+  other_ready_ = std::move(ready);
+  other_ = descriptor;
+  epoll_event event{.events = EPOLLONESHOT, .data = {.fd = kOther}};
+  if (epoll_ctl(poll_.get(), EPOLL_CTL_ADD, other_, &event) != 0)
+    throw Error::system(errno, "cannot watch the network");
+}
+
+void Watchdog::arm() const {
+  epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {.fd = kOther}};
+  if (other_ >= 0) epoll_ctl(poll_.get(), EPOLL_CTL_MOD, other_, &event);
+}
+
+void Watchdog::say(const std::string& message) const {
   for (const FileDescriptor& socket : sockets_)
-    if (socket) (void)!send(socket.get(), farewell.data(), farewell.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (socket) (void)!send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace ronde::comm::detail

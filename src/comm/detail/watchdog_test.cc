@@ -1,5 +1,6 @@
 #include "ronde/comm/detail/watchdog.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -7,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <time.h>
+
+#include "ronde/base/clock.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -61,13 +64,17 @@ TEST_F(Watchdogs, SeeThatAPeerHasGoneWithoutAWord) {
   EXPECT_EQ(gone(1), (std::map<int, std::string>{{2, ""}}));
 }
 
-TEST_F(Watchdogs, HearAFarewellAndOnlyThat) {
-  speak(1, "-1\nthat is all");
-  EXPECT_EQ(gone(1).at(1), "-1\nthat is all");
-  theirs_[1].close();
+TEST_F(Watchdogs, HearWhatIsSaidAndThenTheEnd) {
+  speak(1, "one thing");
+  speak(1, "another thing");
+  EXPECT_EQ(gone(1).count(1), 1u);
   theirs_[3].close();
-  EXPECT_EQ(gone(2).at(1), "-1\nthat is all") << "its end is no news any more";
-  EXPECT_EQ(calls(), 2) << "once a peer";
+  gone(2);
+  theirs_[1].close();
+  const Deadline until = Deadline::after(std::chrono::seconds(20));
+  while (calls() < 4 && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(calls(), 4) << "two things, two ends";
+  EXPECT_EQ(gone(2), (std::map<int, std::string>{{1, ""}, {3, ""}}));
 }
 
 TEST_F(Watchdogs, TellAllWhoStillListen) {
@@ -99,14 +106,25 @@ TEST_F(Watchdogs, CostNothingWhileNothingHappens) {
   EXPECT_LT(used, 0.1) << "it sleeps instead of looking";
 }
 
-TEST(Farewells, ArriveAsTheyWereSaid) {
-  for (const Farewell& said : {Farewell{}, Farewell{3, "a reason\nof two lines"}, Farewell{-1, "nobody's fault"}}) {
-    const Farewell heard = read_farewell(write_farewell(said));
-    EXPECT_EQ(heard.first_cause, said.first_cause);
-    EXPECT_EQ(heard.why, said.why);
-  }
-  EXPECT_EQ(read_farewell("nonsense").first_cause, -1);
-  EXPECT_LE(write_farewell({0, std::string(100'000, 'x')}).size(), 2000u) << "it must go out in one piece";
+TEST_F(Watchdogs, CallOnceForEachTimeThatAnotherDescriptorIsArmed) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const FileDescriptor mine(pair[0]), other(pair[1]);
+  std::atomic<int> ready = 0;
+  watchdog_->watch_also(mine.get(), [&] { ++ready; });
+  const auto wait_for = [&](int count) {
+    const Deadline until = Deadline::after(std::chrono::seconds(20));
+    while (ready < count && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return ready.load();
+  };
+  ASSERT_EQ(send(other.get(), "x", 1, 0), 1);
+  EXPECT_EQ(wait_for(0), 0) << "not armed";
+  watchdog_->arm();
+  EXPECT_EQ(wait_for(1), 1) << "there was something already";
+  watchdog_->arm();
+  EXPECT_EQ(wait_for(2), 2) << "it has not been read";
+  watchdog_.reset();
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ class DelayedLink final : public Link {
   std::uint64_t rounds_of(int member) const override { return link_->rounds_of(member); }
   std::uint64_t buckets_of(int member) const override { return link_->buckets_of(member); }
   Traffic traffic() const override { return link_->traffic(); }
+  bool near() const override { return link_->near(); }
+  void heard(int from, char kind, std::string_view content) override { link_->heard(from, kind, content); }
+  void left(int member, std::uint64_t rounds, std::uint64_t buckets) override { link_->left(member, rounds, buckets); }
   Task allreduce(Segments data, Reduction reduction) override {
     return later([=, this] { return link_->allreduce(data, reduction); });
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ronde/comm/link/segments.h"
@@ -28,6 +29,8 @@ class Link {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Do all members share a node, so that they answer within microseconds?
+  virtual bool near() const { return true; }
 
   // --- control
   // Has another member begun the next combine()? May be said late, but not never.
@@ -53,6 +56,10 @@ class Link {
   virtual std::uint64_t rounds_of(int member) const = 0;
   virtual std::uint64_t buckets_of(int member) const = 0;
   virtual Traffic traffic() const = 0;
+  // A word about this group from a rank of another node.
+  virtual void heard(int /*from*/, char /*kind*/, std::string_view /*content*/) {}
+  // A member of another node has gone, after so many.
+  virtual void left(int /*member*/, std::uint64_t /*rounds*/, std::uint64_t /*buckets*/) {}
 
   // --- data
   virtual Task allreduce(Segments data, Reduction reduction) = 0;

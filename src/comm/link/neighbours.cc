@@ -14,21 +14,27 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unix_socket.h"
+#include "ronde/comm/link/layout.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-// Containers may share a host name and cloned machines a boot id, but not both.
-std::string node_identity(const std::string& host) {
-  std::string boot_id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
-  return boot_id + " " + host;
+std::string boot_id() {
+  std::string id;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, id);
+  return id;
+}
+
+// Messages have borders: a rank may say several things.
+FileDescriptor make_socket() {
+  return make_unix_socket(SOCK_SEQPACKET);
 }
 
 FileDescriptor listen_at(const std::string& address, int backlog) {
-  FileDescriptor socket = make_unix_socket();
+  FileDescriptor socket = make_socket();
   const UnixAddress name = unix_address(address);
   if (bind(socket.get(), name.get(), name.length) != 0 || listen(socket.get(), backlog) != 0)
     throw Error::system(errno, "cannot listen for the ranks of this node");
@@ -109,7 +115,7 @@ ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
 }
 
 FileDescriptor connect_to(const Introduction& peer, const std::string& whom) {
-  FileDescriptor socket = make_unix_socket();
+  FileDescriptor socket = make_socket();
   const UnixAddress name = unix_address(peer.address);
   if (connect(socket.get(), name.get(), name.length) != 0) throw Error::system(errno, "cannot reach {}", whom);
   return socket;
@@ -127,9 +133,9 @@ FileDescriptor accept_from(int listener, Deadline until) {
 
 // Meets everyone: calls those before me, is called by those after me. Everyone's call gets through before anyone has to
 // pick up, so nobody waits in a circle.
-class Meeting {
+class Introductions {
  public:
-  Meeting(Neighbours& neighbours, int me, int listener, Deadline until)
+  Introductions(Neighbours& neighbours, int me, int listener, Deadline until)
       : neighbours_(neighbours), me_(me), listener_(listener), until_(until) {}
 
   std::vector<FileDescriptor> arenas(int mine) {
@@ -166,25 +172,83 @@ class Meeting {
   Deadline until_;
 };
 
+// Nodes are numbered by their lowest rank.
+std::vector<int> number_nodes(const std::vector<Introduction>& job) {
+  std::vector<std::string> seen;
+  std::vector<int> node_of;
+  for (const Introduction& one : job) {
+    auto found = std::ranges::find(seen, one.node);
+    if (found == seen.end()) found = seen.insert(seen.end(), one.node);
+    node_of.push_back(static_cast<int>(found - seen.begin()));
+  }
+  return node_of;
+}
+
+std::string write_door(const Door& door, const std::string& secret) {
+  return nlohmann::json{{"addresses", door.addresses}, {"port", door.port}, {"secret", secret}}.dump();
+}
+
+// Everyone tells where it listens; rank 0 says the word by which ranks of this job know each other.
+std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Neighbours& neighbours, const Meeting& meeting,
+                                Deadline until) {
+  OpenDoor open = open_door(meeting.interfaces);
+  const auto blobs = bootstrap.exchange(write_door(open.door, random_address()), until);
+  Mesh::Options options{.rank = bootstrap.rank(), .patience = meeting.patience};
+  const std::string& here = neighbours.job[static_cast<std::size_t>(bootstrap.rank())].machine;
+  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
+    const auto json = nlohmann::json::parse(blobs[rank], nullptr, false);
+    if (!json.is_object()) throw Error(Error::Kind::System, "a rank said something else than where it listens");
+    if (rank == 0) options.secret = json.at("secret");
+    const Introduction& peer = neighbours.job[rank];
+    options.doors.push_back(
+        {order_addresses(open.door.addresses, json.at("addresses"), peer.machine == here), json.at("port")});
+    options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
+  }
+  auto mesh = std::make_unique<Mesh>(std::move(open.listener), std::move(options));
+  mesh->reach(first_partners(neighbours.node_of, bootstrap.rank()), until);
+  return mesh;
+}
+
 }  // namespace
 
+int pretended_node(int rank, int ranks, int nodes) {
+  return static_cast<int>(static_cast<std::int64_t>(rank) * std::min(nodes, ranks) / ranks);
+}
+
+std::vector<int> first_partners(const std::vector<int>& node_of, int rank) {
+  const Layout layout = Layout::of(node_of);
+  const auto place = static_cast<std::size_t>(layout.place_of[static_cast<std::size_t>(rank)]);
+  std::vector<int> line;  // one rank a node, where there is one
+  for (const auto& node : layout.nodes)
+    if (place < node.size()) line.push_back(node[place]);
+  const auto me = static_cast<std::size_t>(std::ranges::find(line, rank) - line.begin());
+  std::vector<int> partners;
+  for (std::size_t distance = 1; distance < line.size(); distance *= 2)
+    partners.push_back(line[(me + distance) % line.size()]);
+  return partners;
+}
+
 std::string write_introduction(const Introduction& mine) {
-  return nlohmann::json{
-      {"host", mine.host}, {"node", mine.node}, {"address", mine.address}, {"pid", mine.pid}, {"cpus", mine.cpus}}
+  return nlohmann::json{{"host", mine.host}, {"node", mine.node}, {"address", mine.address},
+                        {"pid", mine.pid},   {"cpus", mine.cpus}, {"machine", mine.machine}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Introduction read_introduction(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus"))
+  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus") || !json.contains("machine"))
     throw Error(Error::Kind::System, "a rank introduced itself with something else than an introduction");
-  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid"), json.at("cpus")};
+  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid"), json.at("cpus"), json.at("machine")};
 }
 
-Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadline until) {
-  const std::string host = topology::host_name(), address = random_address();
+Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadline until) {
+  const std::string host = topology::host_name(), address = random_address(), machine = boot_id();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
-  const Introduction mine{host, node_identity(host), address, getpid(), topology::affinity_of_this_thread().format()};
+  // Containers may share a host name and cloned machines a boot id, but not both.
+  std::string identity = machine + " " + host;
+  if (meeting.pretend_nodes > 1)
+    identity += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), meeting.pretend_nodes));
+  const Introduction mine{host, identity, address, getpid(), topology::affinity_of_this_thread().format(), machine};
   Neighbours neighbours;
   topology::CpuSet cpus;
   for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
@@ -194,16 +258,21 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadli
     cpus |= topology::CpuSet::parse(neighbours.job.back().cpus);
   }
   neighbours.cpus = cpus.size();
+  neighbours.node_of = number_nodes(neighbours.job);
   const auto own = std::ranges::find(neighbours.ranks, bootstrap.rank());
   const int me = static_cast<int>(own - neighbours.ranks.begin());
 
-  FileDescriptor arena = Mapping::make_file(arena_bytes);
-  auto files = Meeting(neighbours, me, listener.get(), until).arenas(arena.get());
+  FileDescriptor arena = Mapping::make_file(meeting.arena_bytes);
+  auto files = Introductions(neighbours, me, listener.get(), until).arenas(arena.get());
   files[static_cast<std::size_t>(me)] = std::move(arena);
   Node::Arenas arenas;
   for (const FileDescriptor& file : files)
-    arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), arena_bytes)));
+    arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), meeting.arena_bytes)));
   neighbours.node = std::make_shared<Node>(me, std::move(arenas));
+  if (neighbours.ranks.size() < neighbours.job.size()) {
+    neighbours.mesh = make_mesh(bootstrap, neighbours, meeting, until);
+    if (!meeting.tcp_only) neighbours.data = bootstrap.post();
+  }
   return neighbours;
 }
 

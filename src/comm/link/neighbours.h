@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "ronde/base/clock.h"
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/link/mapping.h"
+#include "ronde/comm/link/mesh.h"
 #include "ronde/comm/link/node.h"
 
 namespace ronde::comm::detail {
@@ -17,24 +20,43 @@ struct Introduction {
   std::string node;     // what tells machines apart: boot id and host name
   std::string address;  // of a socket where ranks of the same node find it
   int pid = 0;
-  std::string cpus = {};  // that it may use
+  std::string cpus = {};     // that it may use
+  std::string machine = {};  // boot id: the same for pretended nodes
 };
 std::string write_introduction(const Introduction& mine);
 // FAILS WITH: System for text that is none.
 Introduction read_introduction(const std::string& text);
 
 // This rank's connection to the ranks of its node: their arenas, mapped, and a socket to each of them that closes when
-// its process ends, however it ends.
+// its process ends, however it ends. And to those of other nodes, if there are any.
 struct Neighbours {
   std::vector<Introduction> job;        // by rank of the job
   std::vector<int> ranks;               // of the job, on this node, ascending
   int cpus = 1;                         // that these have together: fewer than ranks, and they must not spin
   std::shared_ptr<Node> node;           // its ranks are positions in `ranks`
   std::vector<FileDescriptor> sockets;  // by position; the own one is empty
+  std::vector<int> node_of;             // by rank of the job; nodes are numbered by their lowest rank
+  std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
+  std::shared_ptr<Post> data;           // what carries data between nodes; none: the mesh
+  Post& post() const { return data ? *data : *mesh; }
 };
 
-// All ranks of the job call it at the same time. `arena_bytes` is reserved, not used.
+struct Meeting {
+  std::size_t arena_bytes = std::size_t{1} << 30;  // reserved, not used
+  int pretend_nodes = 1;                           // ranks act as if they were on so many machines
+  std::string interfaces = {};                     // see open_door()
+  std::chrono::seconds patience{6};                // see Mesh
+  bool tcp_only = false;                           // also where the bootstrap brings something better along
+};
+
+// All ranks of the job call it at the same time.
 // FAILS WITH: PeerLost or Timeout, naming the rank that did not come; System.
-Neighbours meet_neighbours(Bootstrap& bootstrap, std::size_t arena_bytes, Deadline until);
+Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadline until);
+
+// Which node a rank pretends to be on: as many ranks on each, as far as possible. Pure.
+int pretended_node(int rank, int ranks, int nodes);
+// To whom a rank of another node is connected from the start: to those that stand where it stands in their nodes, at
+// distance 1, 2, 4, ... So everyone hears of everyone, and nobody has many connections. Pure.
+std::vector<int> first_partners(const std::vector<int>& node_of, int rank);
 
 }  // namespace ronde::comm::detail

@@ -14,15 +14,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kArena = 1 << 20;
+const Meeting kMeeting{.arena_bytes = 1 << 20};
 
 TEST(Introduction, SurvivesTheTrip) {
-  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77, "0-3"}));
+  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77, "0-3", "id"}));
   EXPECT_EQ(there.host, "b2");
   EXPECT_EQ(there.node, "id b2");
   EXPECT_EQ(there.address, "@x");
   EXPECT_EQ(there.pid, 77);
   EXPECT_EQ(there.cpus, "0-3");
+  EXPECT_EQ(there.machine, "id");
   EXPECT_THROW(read_introduction("garbage"), Error);
 }
 
@@ -35,7 +36,7 @@ TEST_P(Meet, EveryoneSeesEveryonesArena) {
   for (int r = 0; r < size; ++r)
     ranks.emplace_back([&, r] {
       auto bootstrap = connect_bootstrap(server.address(), r, size, Deadline::after(20s));
-      Neighbours mine = meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+      Neighbours mine = meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
       ASSERT_EQ(mine.node->size(), size);
       ASSERT_EQ(mine.node->rank(), r);
       std::byte* shared = mine.node->arena().allocate(64);
@@ -55,10 +56,10 @@ TEST(Meet, ASocketClosesWhenItsRankIsGone) {
   SocketBootstrapServer server(2);
   std::jthread other([&] {
     auto bootstrap = connect_bootstrap(server.address(), 1, 2, Deadline::after(20s));
-    meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+    meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
   });
   auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
-  const Neighbours mine = meet_neighbours(*bootstrap, kArena, Deadline::after(20s));
+  const Neighbours mine = meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
   pollfd socket{.fd = mine.sockets[1].get(), .events = POLLIN | POLLRDHUP, .revents = 0};
   EXPECT_EQ(poll(&socket, 1, 20'000), 1);
   EXPECT_TRUE(socket.revents & (POLLHUP | POLLRDHUP));
@@ -68,7 +69,7 @@ TEST(Meet, ARankThatDoesNotComeIsNamed) {
   SocketBootstrapServer server(2);
   auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
   try {
-    meet_neighbours(*bootstrap, kArena, Deadline::after(50ms));
+    meet_neighbours(*bootstrap, kMeeting, Deadline::after(50ms));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::Timeout) << error.what();

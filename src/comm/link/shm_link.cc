@@ -63,9 +63,17 @@ void ShmLink::show(int step, std::span<const std::uint64_t> words, bool summons)
   traffic_.bytes += words.size_bytes() + sizeof(std::uint64_t);
 }
 
+void ShmLink::pass_on_refusal() {
+  if (control(rank()).refused.load(std::memory_order_relaxed) != combines_ + 1) show_refusal();
+}
+
 Task ShmLink::combine(std::span<std::uint64_t> words, bool summons) {
-  const std::uint64_t first = combines_ * static_cast<std::uint64_t>(steps_);
   if (words.size() == 1 && words[0] == 0 && size() > 1) show_refusal();
+  return combine_quietly(words, summons);
+}
+
+Task ShmLink::combine_quietly(std::span<std::uint64_t> words, bool summons) {
+  const std::uint64_t first = combines_ * static_cast<std::uint64_t>(steps_);
   for (int step = 0; step < steps_; ++step) {
     show(step, words, summons);
     const ControlArea& theirs = control(before(1 << step));

@@ -48,6 +48,10 @@ class ShmLink final : public Link {
   void wake(const std::vector<int>& members) const override;
   using Link::combine;
   Task combine(std::span<std::uint64_t> words, bool summons) override;
+  // The same where a 0 is nothing to be shown to everyone.
+  Task combine_quietly(std::span<std::uint64_t> words, bool summons = false);
+  // Somebody outside has refused the combine that is under way, or the next one.
+  void pass_on_refusal();
   Task spread(std::string& bytes, int from) override;
   Task tell(std::string mine, std::vector<std::string>& all) override;
   void finish_round() override;

@@ -68,7 +68,8 @@ struct Call {
   Compression compression = Compression::None;
   std::vector<int> joined = {};  // members that have run out of data, and do not submit
   Values values = Values::Any;
-  std::uint64_t seed = 0;  // of the inputs
+  std::uint64_t seed = 0;       // of the inputs
+  std::vector<int> where = {};  // by member: its node; empty: all on one
 };
 
 std::string describe(const Call& call);

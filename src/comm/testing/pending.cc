@@ -49,8 +49,22 @@ bool Storage::fences_stand() const {
   return is_fence(begin_, data_) && is_fence(end_, end_all_);
 }
 
+namespace {
+
+Call placed(Call call, const Engine& engine, const Group& group) {
+  call.where.clear();
+  for (const int rank : group.ranks()) call.where.push_back(engine.node_of(rank));
+  return call;
+}
+
+}  // namespace
+
 Pending::Pending(Engine& engine, const Group& group, Call call, const Placement& placement)
-    : call_(std::move(call)), member_(group.rank()), members_(group.size()), placement_(placement), engine_(&engine) {
+    : call_(placed(std::move(call), engine, group)),
+      member_(group.rank()),
+      members_(group.size()),
+      placement_(placement),
+      engine_(&engine) {
   using Result = Placement::Result;
   if (placement_.result == Result::InPlace && !may_be_in_place(call_)) placement_.result = Result::OfEngine;
   const bool only_output = call_.operation == Operation::Scatter && member_ != call_.root;

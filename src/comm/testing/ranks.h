@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,32 @@ inline void run_watched(int ranks, const std::function<void(Engine&)>& body, con
   run_ranks(ranks, body, options);
 }
 
-// For INSTANTIATE_TEST_SUITE_P over a number of ranks.
+// Where the ranks of a test are.
+struct Place {
+  int ranks = 1;
+  int nodes = 1;
+};
+inline std::string name_of(const Place& place) {
+  const std::string ranks = std::to_string(place.ranks) + "Ranks";
+  return place.nodes == 1 ? ranks : ranks + std::to_string(place.nodes) + "Nodes";
+}
+inline void PrintTo(const Place& place, std::ostream* out) {
+  *out << name_of(place);
+}
+// For INSTANTIATE_TEST_SUITE_P.
+inline std::string place_name(const testing::TestParamInfo<Place>& info) {
+  return name_of(info.param);
+}
 inline std::string ranks_name(const testing::TestParamInfo<int>& info) {
-  return std::to_string(info.param) + "Ranks";
+  return name_of({info.param});
+}
+// One node, and several: as many ranks on each, not as many, and one alone.
+inline constexpr std::array kPlaces{Place{1},    Place{2},    Place{3},    Place{4},   Place{8},
+                                    Place{2, 2}, Place{3, 2}, Place{4, 2}, Place{7, 3}};
+
+inline void run_watched(const Place& place, const std::function<void(Engine&)>& body, EngineOptions options = {}) {
+  options.pretend_nodes = place.nodes;
+  run_watched(place.ranks, body, options);
 }
 
 }  // namespace ronde::comm::tests

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "ronde/comm/detail/reduce_reference.h"
+#include "ronde/comm/link/layout.h"
 
 namespace ronde::comm::tests {
 namespace {
@@ -43,35 +45,60 @@ std::int64_t scaled(DType dtype, std::int64_t value, double factor) {
   return std::max(lowest(dtype), static_cast<std::int64_t>(product));
 }
 
-// Prescale is a step of its own: in the type that the values have.
-void reduce_float(const Call& call, const std::vector<Bytes>& inputs, double factor, std::size_t at, std::byte* out) {
+// Inputs by node: each node reduces its own, in the order of its members; then the results of the nodes are reduced.
+using ByNode = std::vector<std::vector<Bytes>>;
+
+// Prescale is a step of its own: in the type that the values have. A node's sum travels in the type of the wire.
+void reduce_float(const Call& call, const ByNode& nodes, double factor, std::size_t at, std::byte* out) {
   const DType wire = wire_type(call);
   double sum = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    double value = detail::load_float(call.dtype, inputs[i].data() + at);
-    if (call.prescale != 1.0) value = narrowed(call.dtype, value * call.prescale);
-    value = narrowed(wire, value);
-    sum = i == 0 ? value : detail::apply(wire, call.op, sum, value);
+  bool first = true;
+  for (const auto& inputs : nodes) {
+    double part = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      double value = detail::load_float(call.dtype, inputs[i].data() + at);
+      if (call.prescale != 1.0) value = narrowed(call.dtype, value * call.prescale);
+      value = narrowed(wire, value);
+      part = i == 0 ? value : detail::apply(wire, call.op, part, value);
+    }
+    if (inputs.empty()) continue;  // all of the node have joined
+    if (nodes.size() > 1) part = narrowed(wire, part);
+    sum = std::exchange(first, false) ? part : detail::apply(wire, call.op, sum, part);
   }
   const double result = detail::rounded(wire, sum * detail::rounded(wire, factor));
   store_number(call.dtype, out, narrowed(wire, result));
 }
 
-void reduce_integer(const Call& call, const std::vector<Bytes>& inputs, double factor, std::size_t at, std::byte* out) {
+void reduce_integer(const Call& call, const ByNode& nodes, double factor, std::size_t at, std::byte* out) {
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto value = scaled(call.dtype, detail::load_integer(call.dtype, inputs[i].data() + at), call.prescale);
-    sum = i == 0 ? value : detail::apply(call.dtype, call.op, sum, value);
+  bool first = true;
+  for (const auto& inputs : nodes) {
+    for (const Bytes& input : inputs) {
+      const auto value = scaled(call.dtype, detail::load_integer(call.dtype, input.data() + at), call.prescale);
+      sum = std::exchange(first, false) ? value : detail::apply(call.dtype, call.op, sum, value);
+    }
   }
   sum = scaled(call.dtype, sum, factor);
   std::memcpy(out, &sum, size_of(call.dtype));
 }
 
+ByNode inputs_by_node(const Call& call, int members) {
+  std::vector<int> where = call.where;
+  where.resize(static_cast<std::size_t>(members));
+  const detail::Layout layout = detail::Layout::of(where);
+  ByNode nodes;
+  for (const auto& node : layout.nodes) {
+    std::vector<Bytes> inputs;
+    for (const int member : node)
+      if (submits(call, member)) inputs.push_back(make_input(call, member, members));
+    nodes.push_back(std::move(inputs));
+  }
+  return nodes;
+}
+
 // Elements [begin, begin + count) of the reduction of all inputs.
 Bytes reduced(const Call& call, int members, std::size_t begin, std::size_t count) {
-  std::vector<Bytes> inputs;
-  for (int m = 0; m < members; ++m)
-    if (submits(call, m)) inputs.push_back(make_input(call, m, members));
+  const ByNode inputs = inputs_by_node(call, members);
   const double factor = call.op == ReduceOp::Average ? call.postscale / members : call.postscale;
   const std::size_t size = size_of(call.dtype);
   Bytes out(count * size);

@@ -7,8 +7,9 @@
 
 // For tests: what comes of every operation, computed on plain memory, one element after the other.
 //
-// Reductions go in the order of the members. Types of 16 bits are summed in f32 and rounded once; on a wire of 16 bits
-// that holds for wider ones too. Integers wrap around, are multiplied as f64, and round towards zero.
+// Reductions go in the order of the members; over several nodes, each node reduces its own first. Types of 16 bits are
+// summed in f32 and rounded once; on a wire of 16 bits that holds for wider ones too. Integers wrap around, are
+// multiplied as f64, and round towards zero.
 namespace ronde::comm::tests {
 
 // What `member` must get; empty when it gets nothing.

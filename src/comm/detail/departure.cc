@@ -1,0 +1,33 @@
+#include "ronde/comm/detail/departure.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr std::size_t kLongestText = 1500, kMostGroups = 1000;
+
+}  // namespace
+
+std::string write_departure(const Departure& departure) {
+  nlohmann::json done = nlohmann::json::array();
+  for (std::size_t i = 0; i < std::min(departure.done.size(), kMostGroups); ++i)
+    done.push_back({departure.done[i].channel, departure.done[i].rounds, departure.done[i].buckets});
+  return nlohmann::json{{"rank", departure.rank},
+                        {"blamed", departure.blamed},
+                        {"text", departure.text.substr(0, kLongestText)},
+                        {"done", done}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Departure read_departure(const std::string& bytes) {
+  const auto json = nlohmann::json::parse(bytes, nullptr, false);
+  if (!json.is_object() || !json.contains("rank") || !json.contains("done")) return {};
+  Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
+  for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2)});
+  return departure;
+}
+
+}  // namespace ronde::comm::detail

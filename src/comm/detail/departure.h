@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ronde::comm::detail {
+
+// A rank that has gone, and how. Ranks tell each other.
+struct Departure {
+  // What it had done in a group: who cannot look into its memory needs to know whether it did its part.
+  struct Done {
+    std::uint64_t channel = 0;  // of the group
+    std::uint64_t rounds = 0, buckets = 0;
+    friend bool operator==(const Done&, const Done&) = default;
+  };
+
+  int rank = -1;
+  int blamed = -1;        // the rank that is the first cause of it, as far as is known
+  std::string text = {};  // "rank 1 on b2 (pid 7) is gone: signal 9 (killed)"
+  std::vector<Done> done = {};
+};
+
+// Fits into one message, however long the text: it is cut.
+std::string write_departure(const Departure& departure);
+// Rank -1 for what is none.
+Departure read_departure(const std::string& bytes);
+
+}  // namespace ronde::comm::detail

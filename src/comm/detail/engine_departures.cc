@@ -1,0 +1,155 @@
+// Ranks that go, this one included, and what comes over the network.
+#include <algorithm>
+
+#include "ronde/base/clock.h"
+#include "ronde/comm/detail/engine_core.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr char kGone = 'g';                                   // a note about a rank that has gone
+constexpr std::chrono::seconds kLastWords{2};                 // how long they may take
+constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about a group: its kind and channel
+
+}  // namespace
+
+bool EngineCore::pump() {
+  if (!neighbours_.mesh) return false;
+  const bool moved = neighbours_.mesh->pump();
+  const bool more = neighbours_.data && neighbours_.data->pump();
+  if (moved || more) back_off_.reset();
+  return moved || more;
+}
+
+void EngineCore::listen_to_mesh() {
+  neighbours_.mesh->listen({.noted = [this](int from, std::string_view text) { hear_note(from, text); },
+                            .lost = [this](int peer, const std::string& how) { lose(peer, how); }});
+  watchdog_->watch_also(neighbours_.mesh->descriptor(), [this] { node().summon_self(); });
+}
+
+// A group that is not known here has been dropped, or its program here has not asked for anything in it yet.
+void EngineCore::hear_note(int from, std::string_view text) {
+  if (text.empty()) return;
+  if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
+  if (text.size() < kNoteHead) return;
+  std::uint64_t channel = 0;
+  std::memcpy(&channel, text.data() + 1, sizeof(channel));
+  for (const auto& group : groups_)
+    if (group->channel == channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
+      group->link().heard(from, text.front(), text.substr(kNoteHead));
+}
+
+void EngineCore::lose(int peer, const std::string& how) {
+  note_departure({.rank = peer,
+                  .blamed = peer,
+                  .text = fmt::format("{} is gone: its connection has ended ({})", who(peer), how),
+                  .done = {}});
+}
+
+// On the watchdog's thread.
+void EngineCore::hear_neighbour(int peer, const std::string& message) {
+  if (!message.empty()) return note_departure(read_departure(message));
+  const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (gone_.contains(rank)) return;
+  }
+  const std::string how = bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
+  note_departure(
+      {.rank = rank, .blamed = rank, .text = who(rank) + (how.empty() ? " is gone" : " is gone: " + how), .done = {}});
+}
+
+// The first word about a rank counts. Any thread.
+void EngineCore::note_departure(Departure departure) {
+  if (departure.rank < 0 || departure.rank == rank_) return;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (!gone_.insert(departure.rank).second) return;
+    departed_.push_back(std::move(departure));
+    fresh_.store(true, std::memory_order_release);
+  }
+  node().summon_self();
+}
+
+// With several nodes not everyone is connected with everyone: who hears of it tells all that it knows.
+void EngineCore::see_off(Departure departure) {
+  if (neighbours_.mesh) {
+    if (departure.done.empty()) departure.done = progress_of(departure.rank);
+    const std::string text = write_departure(departure);
+    neighbours_.mesh->note_all(kGone + text);
+    watchdog_->say(text);
+  }
+  for (const auto& group : groups_) group->see_off(departure);
+  departures_.push_back(std::move(departure));
+}
+
+// As far as this node can see.
+std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
+  std::vector<Departure::Done> done;
+  if (std::ranges::find(neighbours_.ranks, rank) == neighbours_.ranks.end()) return done;
+  for (const auto& group : groups_) {
+    const auto place = std::ranges::find(group->ranks(), rank);
+    if (group->rank() < 0 || place == group->ranks().end()) continue;
+    done.push_back(group->done_of(static_cast<int>(place - group->ranks().begin())));
+  }
+  return done;
+}
+
+void EngineCore::shutdown(const std::string& why) {
+  end(why,
+      Error(Error::Kind::PeerLost, fmt::format("this rank has shut its engine down{}{}", why.empty() ? "" : ": ", why),
+            {.ranks = {rank_}}));
+}
+
+void EngineCore::vanish() {
+  end({}, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
+}
+
+// What others should know about why this rank leaves: another may have made it leave.
+Departure EngineCore::own_departure(std::string why) const {
+  Departure leaving{.rank = rank_, .blamed = rank_, .text = {}, .done = progress_of(rank_)};
+  std::string trouble;
+  if (!departures_.empty()) {
+    leaving.blamed = departures_.front().blamed;
+    trouble = departures_.front().text;
+  }
+  for (const auto& group : groups_) {
+    const auto refusal = group->refusal();
+    if (!refusal || !trouble.empty()) continue;
+    if (!refusal->ranks().empty()) leaving.blamed = refusal->ranks().front();
+    trouble = refusal->what();
+  }
+  if (!trouble.empty()) why += (why.empty() ? "" : ", after ") + trouble;
+  leaving.text = who(rank_) + " has left: " + (why.empty() ? "it shut down" : why);
+  return leaving;
+}
+
+void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
+  std::lock_guard once(end_mutex_);
+  if (std::exchange(ended_, true)) return;
+  if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
+  {
+    std::lock_guard lock(inbox_mutex_);
+    closed_ = why;
+  }
+  thread_.request_stop();
+  node().wake_self();
+  thread_.join();
+  std::string text;
+  {
+    std::lock_guard lock(token_);
+    drain();
+    if (last_words) text = write_departure(own_departure(*last_words));
+    fail_all(why);
+    if (neighbours_.mesh) {
+      if (last_words) neighbours_.mesh->note_all(kGone + text);
+      neighbours_.mesh->flush(Deadline::after(last_words ? kLastWords : std::chrono::seconds(0)));
+    }
+  }
+  if (last_words) watchdog_->say(text);
+  watchdog_.reset();
+  neighbours_.mesh.reset();
+  neighbours_.sockets.clear();
+}
+
+}  // namespace ronde::comm::detail

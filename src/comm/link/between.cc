@@ -1,0 +1,179 @@
+#include "ronde/comm/link/between.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "ronde/comm/detail/reduce.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames{"gather", "doubling", "direct", "ring"};
+
+void combine(const Reduction& reduction, std::byte* out, const std::vector<const std::byte*>& inputs,
+             std::size_t bytes) {
+  reduce(reduction.dtype, reduction.op, out, inputs, bytes / size_of(reduction.dtype), reduction.scale);
+}
+
+Reduction unscaled(Reduction reduction) {
+  reduction.scale = 1.0;
+  return reduction;
+}
+
+Tag second(const Circle& circle) {
+  return {circle.tag.channel, circle.tag.lane + 1};
+}
+
+std::vector<Cargo> pieces_of(const Cargo& data, std::size_t count, std::size_t element) {
+  const std::size_t elements = data.size() / element;
+  std::vector<Cargo> pieces;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = elements * i / count * element, end = elements * (i + 1) / count * element;
+    pieces.push_back(data.part(begin, end - begin));
+  }
+  return pieces;
+}
+
+Task gather(const Circle& circle, Cargo data, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  std::vector<Cargo> theirs(nodes);
+  std::vector<Parcel> parcels;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    if (n == me) continue;
+    theirs[n] = Cargo(data.size());
+    parcels.push_back(circle.post.receive(circle.ranks[n], circle.tag, theirs[n]));
+  }
+  for (std::size_t n = 1; n < nodes; ++n)
+    parcels.push_back(circle.post.send(circle.ranks[(me + n) % nodes], circle.tag, data));
+  for (const Parcel& parcel : parcels) co_await arrives(parcel);
+  theirs[me] = data;
+  std::vector<const std::byte*> inputs;
+  for (const Cargo& one : theirs) inputs.push_back(one.data());
+  combine(reduction, data.data(), inputs, data.size());
+}
+
+// Everyone sums its own piece, in the order of nodes.
+Task sum_own_piece(const Circle& circle, std::vector<Cargo> pieces, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  std::vector<Cargo> theirs(nodes);
+  std::vector<Parcel> parcels;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    if (n == me) continue;
+    theirs[n] = Cargo(pieces[me].size());
+    parcels.push_back(circle.post.receive(circle.ranks[n], circle.tag, theirs[n]));
+  }
+  for (std::size_t n = 1; n < nodes; ++n) {
+    const std::size_t to = (me + n) % nodes;
+    parcels.push_back(circle.post.send(circle.ranks[to], circle.tag, pieces[to]));
+  }
+  for (const Parcel& parcel : parcels) co_await arrives(parcel);
+  theirs[me] = pieces[me];
+  std::vector<const std::byte*> inputs;
+  for (const Cargo& one : theirs) inputs.push_back(one.data());
+  combine(reduction, pieces[me].data(), inputs, pieces[me].size());
+}
+
+Task direct(const Circle& circle, Cargo data, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  const std::vector<Cargo> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
+  co_await sum_own_piece(circle, pieces, reduction);
+  std::vector<Parcel> parcels;
+  for (std::size_t n = 0; n < nodes; ++n)
+    if (n != me) parcels.push_back(circle.post.receive(circle.ranks[n], second(circle), pieces[n]));
+  for (std::size_t n = 1; n < nodes; ++n)
+    parcels.push_back(circle.post.send(circle.ranks[(me + n) % nodes], second(circle), pieces[me]));
+  for (const Parcel& parcel : parcels) co_await arrives(parcel);
+}
+
+// In step s everyone adds its own to what comes from the node before and hands it on; after nodes - 1 steps everyone
+// holds one finished piece. Another round of handing on gives all to all.
+Task ring(const Circle& circle, Cargo data, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  const int after = circle.ranks[(me + 1) % nodes], before = circle.ranks[(me + nodes - 1) % nodes];
+  const std::vector<Cargo> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
+  for (std::size_t step = 0; step + 1 < nodes; ++step) {
+    const Cargo& out = pieces[(me + nodes - step) % nodes];
+    const Cargo& mine = pieces[(me + 2 * nodes - step - 1) % nodes];
+    const Cargo theirs(mine.size());
+    const Parcel sent = circle.post.send(after, circle.tag, out);
+    const Parcel come = circle.post.receive(before, circle.tag, theirs);
+    co_await arrives(come);
+    co_await arrives(sent);
+    const bool last = step + 2 == nodes;
+    const std::vector<const std::byte*> inputs{theirs.data(), mine.data()};
+    combine(last ? reduction : unscaled(reduction), mine.data(), inputs, mine.size());
+  }
+  for (std::size_t step = 0; step + 1 < nodes; ++step) {
+    const Parcel sent = circle.post.send(after, second(circle), pieces[(me + 1 + nodes - step) % nodes]);
+    const Parcel come = circle.post.receive(before, second(circle), pieces[(me + nodes - step) % nodes]);
+    co_await arrives(come);
+    co_await arrives(sent);
+  }
+}
+
+// Nodes beyond the largest power of two hand theirs to a partner first and get the result from it.
+Task doubling(const Circle& circle, Cargo data, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  const std::size_t core = std::bit_floor(nodes);
+  const auto rank = [&](std::size_t node) { return circle.ranks[node]; };
+  const Cargo theirs(data.size());
+  const Reduction plain = unscaled(reduction);
+  if (me >= core) {
+    co_await arrives(circle.post.send(rank(me - core), circle.tag, data));
+    co_await arrives(circle.post.receive(rank(me - core), second(circle), data));
+    co_return;
+  }
+  if (me + core < nodes) {
+    co_await arrives(circle.post.receive(rank(me + core), circle.tag, theirs));
+    const std::vector<const std::byte*> inputs{data.data(), theirs.data()};
+    combine(plain, data.data(), inputs, data.size());
+  }
+  for (std::size_t distance = 1; distance < core; distance *= 2) {
+    const std::size_t partner = me ^ distance;
+    const Parcel sent = circle.post.send(rank(partner), circle.tag, data);
+    co_await arrives(circle.post.receive(rank(partner), circle.tag, theirs));
+    co_await arrives(sent);
+    // Both put the lower node's part first, so both get the same bits.
+    const bool mine_first = me < partner;
+    const std::vector<const std::byte*> inputs{mine_first ? data.data() : theirs.data(),
+                                               mine_first ? theirs.data() : data.data()};
+    combine(plain, data.data(), inputs, data.size());
+  }
+  if (reduction.scale != 1.0) {
+    const std::vector<const std::byte*> inputs{data.data()};
+    combine(reduction, data.data(), inputs, data.size());
+  }
+  if (me + core < nodes) co_await arrives(circle.post.send(rank(me + core), second(circle), data));
+}
+
+}  // namespace
+
+std::string_view name(Between algorithm) {
+  return kNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::optional<Between> between_by_name(std::string_view name) {
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return {};
+  return static_cast<Between>(found - kNames.begin());
+}
+
+Between choose_between(std::size_t bytes, int nodes, bool in_order) {
+  constexpr std::size_t kLittle = 32 << 10;
+  constexpr int kFew = 8, kSome = 16;
+  if (nodes == 2) return Between::Gather;  // no fewer bytes than any other, and one hop
+  if (bytes <= kLittle) return nodes <= kFew || in_order ? Between::Gather : Between::Doubling;
+  return nodes <= kSome || in_order ? Between::Direct : Between::Ring;
+}
+
+Task allreduce_between(const Circle& circle, Between algorithm, Cargo data, Reduction reduction) {
+  switch (algorithm) {
+    case Between::Gather: return gather(circle, std::move(data), reduction);
+    case Between::Doubling: return doubling(circle, std::move(data), reduction);
+    case Between::Direct: return direct(circle, std::move(data), reduction);
+    default: return ring(circle, std::move(data), reduction);
+  }
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ronde/comm/link/neighbours.h"
+#include "ronde/comm/link/nodes_link.h"
+
+namespace ronde::comm::detail {
+
+// What a link between some ranks needs to know, besides who is where.
+struct LinkParts {
+  std::vector<int> ranks;          // of the job, in the group's order; the own one is among them
+  std::vector<std::size_t> areas;  // by member: where its GroupArea lies in its arena
+  std::uint32_t channel = 0;       // of messages between nodes
+  NodesTuning tuning = {};
+  NodesLink::Status status = {};
+};
+
+// Shared memory where all of them are on this node; both where they are not.
+std::unique_ptr<Link> make_link(const Neighbours& neighbours, int rank, LinkParts parts);
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,123 @@
+#include "ronde/comm/mpi/mpi_owner.h"
+
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "ronde/base/clock.h"
+#include "ronde/base/error.h"
+#include "ronde/base/library.h"
+#include "ronde/base/settings.h"
+#include "ronde/base/text.h"
+#include "ronde/comm/mpi/find_plugin.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kLongestVersion = 16384;  // MPICH's is a page
+constexpr auto kEndTime = 3s;           // for all ranks to come to their end
+
+std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+std::unique_ptr<MpiOwner>& owner() {
+  static auto* one = new std::unique_ptr<MpiOwner>();  // never destroyed: the end of the process needs it
+  return *one;
+}
+
+const RondeMpi* load_plugin(const Environment& environment) {
+  const Settings settings = Settings::load(environment, {});
+  const LaunchedBy by = launched_by(environment);
+  std::vector<std::string> tried;
+  for (const MpiKind kind : plugins_to_try(loaded_mpi_library(), settings.get<"mpi.library">(), by)) {
+    for (const auto& folder : plugin_folders(environment)) {
+      const auto file = folder / plugin_file(kind);
+      if (!std::filesystem::exists(file)) continue;
+      try {
+        const Library library(file);
+        const RondeMpi* table = library.function<const RondeMpi*()>("ronde_mpi")();
+        if (table->version == RondeMpi::kVersion) return table;
+        tried.push_back(fmt::format("{} belongs to another version of Ronde", file.string()));
+      } catch (const Error& error) {
+        tried.push_back(error.what());
+      }
+    }
+    if (tried.empty()) tried.push_back(fmt::format("this build has no {}", plugin_file(kind)));
+  }
+  throw Error::bad_input("{}, but its MPI cannot be used: {}",
+                         by.ranks > 0 ? fmt::format("{} started this process", by.launcher) : "MPI was asked for",
+                         join(tried, "; "));
+}
+
+std::string text_from(void (*ask)(char*, int)) {
+  std::array<char, kLongestVersion> text{};
+  ask(text.data(), kLongestVersion);
+  return text.data();
+}
+
+}  // namespace
+
+MpiOwner& MpiOwner::get(const Environment& environment) {
+  std::lock_guard lock(mutex());
+  if (!owner()) owner().reset(new MpiOwner(environment));
+  return *owner();
+}
+
+bool MpiOwner::program_has_started() {
+  const std::string file = loaded_mpi_library();
+  if (file.empty()) return false;
+  int flag = 0;
+  Library(file).function<int(int*)>("MPI_Initialized")(&flag);
+  return flag != 0;
+}
+
+MpiOwner::MpiOwner(const Environment& environment) : table_(load_plugin(environment)) {
+  version_ = text_from(table_->library);
+  library_ = loaded_mpi_library();
+  if (table_->finalized())
+    throw Error::bad_input("this program has already called MPI_Finalize; an engine must be made before that");
+  if (!table_->initialized()) start(environment);
+  int level = 0;
+  check(table_->thread_level(&level), "MPI_Query_thread");
+  if (level < RondeMpi::kSerialized)
+    throw Error::bad_input(
+        "this program has started MPI for one thread only; call MPI_Init_thread with MPI_THREAD_SERIALIZED, or with "
+        "MPI_THREAD_MULTIPLE if it calls MPI itself while the engine lives");
+  check(table_->open(&rank_, &size_, &largest_tag_), "MPI_Comm_dup");
+  if (const std::string trouble = trouble_with_world(environment, size_, library_, version_); !trouble.empty())
+    throw Error(Error::Kind::BadInput, trouble);
+}
+
+void MpiOwner::start(const Environment& environment) {
+  if (const std::string trouble = trouble_before_start(environment, library_, version_); !trouble.empty())
+    throw Error(Error::Kind::BadInput, trouble);
+  int provided = 0;
+  check(table_->init(&provided), "MPI_Init_thread");
+  started_by_us_ = true;
+  std::atexit(end);
+}
+
+void MpiOwner::check(int code, const std::string& what) const {
+  if (code == 0) return;
+  std::array<char, 1024> text{};
+  table_->error_text(code, text.data(), static_cast<int>(text.size()));
+  throw Error(Error::Kind::System, fmt::format("{} failed: {} ({})", what, text.data(), library_));
+}
+
+// MPI_Finalize waits for all ranks. When one has died it would wait for ever: so first a barrier that may fail. Between
+// hosts MPICH's own hangs now and then over TCP, and its launcher does not miss it.
+void MpiOwner::end() {
+  std::lock_guard lock(mutex());
+  const MpiOwner& self = *owner();
+  if (self.table_->finalized() || self.table_->begin_barrier() != 0) return;
+  const Deadline until = Deadline::after(kEndTime);
+  int done = 0;
+  while ((done = self.table_->step_done()) == 0 && !until.passed()) std::this_thread::sleep_for(100us);
+  if (done == 1 && kind_of(self.version_) == MpiKind::OpenMpi) self.table_->finalize();
+}
+
+}  // namespace ronde::comm::detail

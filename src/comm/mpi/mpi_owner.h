@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ronde/base/environment.h"
+#include "ronde/comm/mpi/launcher_check.h"
+#include "ronde/comm/mpi/plugin.h"
+
+namespace ronde::comm::detail {
+
+// MPI as this process has it. It can be started once a process and never again, so this lives to its end. If we have
+// started it, we end it: at the exit of the process, when all ranks come there; who has lost a rank must not wait.
+class MpiOwner {
+ public:
+  // Loads the plugin that fits, starts MPI unless the program has, and opens our communicator; the next time it gives
+  // the same. FAILS WITH: BadInput when launcher and library do not belong together, or threads are too few; System.
+  static MpiOwner& get(const Environment& environment);
+  // Is an MPI library in this process that the program has initialised?
+  static bool program_has_started();
+
+  const RondeMpi& mpi() const { return *table_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int largest_tag() const { return largest_tag_; }
+  const std::string& version() const { return version_; }
+  // FAILS WITH: System, in MPI's words, unless the code is 0.
+  void check(int code, const std::string& what) const;
+
+  MpiOwner(const MpiOwner&) = delete;
+  MpiOwner& operator=(const MpiOwner&) = delete;
+
+ private:
+  explicit MpiOwner(const Environment& environment);
+  void start(const Environment& environment);
+  static void end();
+
+  const RondeMpi* table_ = nullptr;
+  std::string version_, library_;
+  int rank_ = 0, size_ = 1, largest_tag_ = 0;
+  bool started_by_us_ = false;
+};
+
+}  // namespace ronde::comm::detail

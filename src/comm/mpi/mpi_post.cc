@@ -1,0 +1,62 @@
+#include "ronde/comm/mpi/mpi_post.h"
+
+#include <algorithm>
+
+#include "ronde/base/error.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr std::size_t kLargestPart = std::size_t{1} << 30;  // MPI counts with an int
+constexpr std::chrono::milliseconds kPushTime{100};
+
+}  // namespace
+
+template <class Begin>
+Parcel MpiPost::begin(Tag tag, Cargo cargo, Begin begin_part) {
+  const auto number = static_cast<std::int64_t>(tag.channel) * Tag::kLanes + tag.lane;
+  if (number > owner_.largest_tag())
+    throw Error(Error::Kind::System, fmt::format("this MPI tells no more than {} messages apart: too many groups have "
+                                                 "been made",
+                                                 owner_.largest_tag()));
+  auto parcel = std::make_shared<ParcelState>();
+  auto left = std::make_shared<int>(0);
+  std::size_t at = 0;
+  do {  // an empty message is one too
+    const Cargo part = cargo.part(at, std::min(kLargestPart, cargo.size() - at));
+    begin_part(part, static_cast<int>(number), next_);
+    parts_.emplace(next_++, Part{part, parcel, left});
+    ++*left;
+    at += part.size();
+  } while (at < cargo.size());
+  return parcel;
+}
+
+Parcel MpiPost::send(int to, Tag tag, Cargo cargo) {
+  return begin(tag, std::move(cargo), [&](const Cargo& part, int number, std::uint64_t id) {
+    owner_.check(owner_.mpi().send(part.data(), static_cast<int>(part.size()), to, number, id), "MPI_Isend");
+  });
+}
+
+Parcel MpiPost::receive(int from, Tag tag, Cargo cargo) {
+  return begin(tag, std::move(cargo), [&](const Cargo& part, int number, std::uint64_t id) {
+    owner_.check(owner_.mpi().receive(part.data(), static_cast<int>(part.size()), from, number, id), "MPI_Irecv");
+  });
+}
+
+bool MpiPost::pump() {
+  if (!must_be_pumped()) return false;
+  done_.resize(parts_.size());
+  const int count = owner_.mpi().pump(done_.data(), static_cast<int>(done_.size()));
+  if (count < 0) owner_.check(-count, "MPI_Testsome");
+  for (int i = 0; i < count; ++i) {
+    const auto part = parts_.find(done_[static_cast<std::size_t>(i)]);
+    if (part == parts_.end()) continue;
+    if (--*part->second.left == 0) part->second.parcel->done = true;
+    parts_.erase(part);
+  }
+  if (count > 0) push_until_ = monotonic_now() + kPushTime;
+  return count > 0;
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// What Ronde asks of an MPI library. Their binary interfaces differ, so plugin.cc is built once for each of them, and
+// the one that fits is loaded when a job runs. Plain C: nothing of Ronde is linked into it. One thread at a time.
+extern "C" {
+
+struct RondeMpi {
+  static constexpr int kVersion = 1;
+  // Thread levels, as MPI orders them.
+  static constexpr int kSerialized = 2, kMultiple = 3;
+
+  int version;
+
+  // Allowed at any time.
+  void (*library)(char* text, int room);  // "Open MPI v4.1.4, package: ..."
+  int (*initialized)();
+  int (*finalized)();
+
+  // These return 0, or a code that error_text() explains.
+  int (*init)(int* provided);                           // asks for kSerialized
+  int (*thread_level)(int* provided);                   // of an MPI that runs already
+  int (*open)(int* rank, int* size, int* largest_tag);  // our own communicator, over all ranks
+  int (*finalize)();
+  void (*error_text)(int code, char* text, int room);
+
+  // Everyone gives `mine`; `sizes` and `all` get everyone's, one after the other. Two steps, each begun once and then
+  // asked about until it is done: 1 done, 0 not yet, below 0 a failure (-code).
+  int (*begin_sizes)(const int* mine, int* sizes);
+  int (*begin_blobs)(const void* mine, int bytes, void* all, const int* sizes, const int* offsets);
+  int (*begin_barrier)();
+  int (*step_done)();
+
+  // Messages. The number comes back from pump() when the memory may be used again.
+  int (*send)(const void* data, int bytes, int to, int tag, std::uint64_t number);
+  int (*receive)(void* data, int bytes, int from, int tag, std::uint64_t number);
+  // How many are done, at most `room`; below 0: -code.
+  int (*pump)(std::uint64_t* numbers, int room);
+};
+
+const RondeMpi* ronde_mpi();
+}
