@@ -48,7 +48,10 @@ int local_rank_of(comm::Bootstrap& bootstrap, Deadline until) {
 
 CheckResults exchange_facts(comm::Bootstrap& bootstrap, const CheckOptions& options, Deadline until) {
   CheckResults results;
-  const RankFacts mine = gather_rank_facts(local_rank_of(bootstrap, until));
+  RankFacts mine = gather_rank_facts(local_rank_of(bootstrap, until));
+  // As the engine shares ranks out among pretended nodes.
+  if (const auto nodes = static_cast<int>(options.settings.get<"topology.pretend_nodes">()); nodes > 1)
+    mine.machine += fmt::format(" {}", bootstrap.rank() * std::min(nodes, bootstrap.size()) / bootstrap.size());
   results.ranks = exchange(bootstrap, to_blob(mine), until, rank_facts_from);
   results.nodes = find_nodes(results.ranks);
   const auto first_on_its_node = [&](int rank) {

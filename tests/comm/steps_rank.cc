@@ -1,7 +1,9 @@
 // usage: steps_rank. Does steps together with the others until something fails, and then says what it has heard, and
-// when, in the file said.RANK: what it prints may not come through when the network is gone.
+// when, in the file said.RANK: what it prints may not come through when the network is gone. Where there is a file
+// pause.RANK, that rank stays away from the next step.
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -23,6 +25,11 @@ void write(int rank, const std::string& line) {
   std::ofstream(fmt::format("said.{}", rank), std::ios::app) << line + "\n" << std::flush;
 }
 
+[[noreturn]] void pause(int rank) {
+  write(rank, "paused");
+  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 void run() {
   // Must outlive the engine: when a step fails, its requests are still on their way.
   std::vector<float> large(300'000), small(10);
@@ -36,6 +43,7 @@ void run() {
       second.wait();
       if (step == kStepsBeforeReady) write(rank, fmt::format("ready {}", ::getpid()));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (step % 10 == 0 && std::filesystem::exists(fmt::format("pause.{}", rank))) pause(rank);
     }
   } catch (const Error& error) {
     write(rank, fmt::format("hears at {}: {}: {}", monotonic_now().count(), name(error.kind()), error.what()));

@@ -11,8 +11,9 @@ pytest_plugins = ["job_fixtures", "cluster_fixtures"]
 def check(run, build_dir):
     """The preflight of a job on this machine; lines without the number of the rank in front."""
 
-    def check(ranks: int, *command: str):
-        done = run("-n", str(ranks), "--bind=none", "--", str(build_dir / "ronde"), "check-rank", "--", *command)
+    def check(ranks: int, *command: str, env: dict[str, str] | None = None):
+        words = ("-n", str(ranks), "--bind=none", "--", str(build_dir / "ronde"), "check-rank", "--", *command)
+        done = run(*words, env=env)
         return done.returncode, re.sub(r"^\[0\] ", "", done.stdout, flags=re.MULTILINE).splitlines(), done.stderr
 
     return check
@@ -26,6 +27,14 @@ def test_a_machine_that_is_well(check):
     assert lines[1].split()[1] == "0-2"
     assert lines[2].startswith("start-up took ")
     assert lines[-1] == "check: all is well with 3 ranks on 1 node"
+
+
+def test_links_between_nodes_are_measured(check):
+    code, lines, errors = check(4, env={"RONDE_TOPOLOGY_PRETEND_NODES": "4"})
+    assert code == 0 or all("link" in line for line in lines if line.startswith("wrong")), (lines, errors)
+    for line in lines[1:5]:
+        assert re.search(r"[mun]?s \(.*\) +[\d.]+ [MG]B/s \(", line)
+    assert "with 4 ranks on 4 nodes" in lines[-1]
 
 
 def test_a_program_that_is_not_there(check):

@@ -18,9 +18,10 @@ RANKS = range(4)
 
 
 @pytest.fixture
-def two(cluster) -> Cluster:
+def two(cluster):
+    """Makes two hosts, on which nothing may be left in the end: two(RONDE_LOG_LEVEL="error")."""
     before = files()
-    yield cluster(2)
+    yield lambda **env: cluster(2, env)
     wait_until(lambda: files() <= before, f"left behind: {files() - before}")
 
 
@@ -32,12 +33,14 @@ def assert_all_are_well(job: Job, least: int) -> None:
     assert complaints(job) == ""
 
 
-def test_every_operation_and_type(two, mpi, build_dir):
-    assert_all_are_well(two.start(str(build_dir / "ops_rank"), mpi=mpi), 1000)
+def test_every_operation(two, mpi, build_dir):
+    # Bytes are bytes to MPI: all types with one library, a few with the other, whose progress costs much more.
+    types = () if mpi == "openmpi" else ("few",)
+    assert_all_are_well(two().start(str(build_dir / "ops_rank"), *types, mpi=mpi), 1000)
 
 
 def test_random_requests(two, mpi, build_dir):
-    assert_all_are_well(two.start(str(build_dir / "fuzz_rank"), "1", "3", mpi=mpi), 100)
+    assert_all_are_well(two().start(str(build_dir / "fuzz_rank"), "1", "3", mpi=mpi), 100)
 
 
 class Steps:
@@ -66,10 +69,17 @@ class Steps:
 
 
 @pytest.fixture
-def steps(two, mpi, build_dir) -> Steps:
-    steps = Steps(two, build_dir, mpi)
-    yield steps
-    steps.job.process.terminate()  # after a killed rank Open MPI's mpirun waits for ever
+def steps(two, mpi, build_dir):
+    """Starts a job that is at work when this returns: steps(RONDE_COMM_STALL_ABORT="5s")."""
+    started = []
+
+    def start(**env: str) -> Steps:
+        started.append(Steps(two(**env), build_dir, mpi))
+        return started[-1]
+
+    yield start
+    for steps in started:
+        steps.job.process.terminate()  # after a killed rank Open MPI's mpirun waits for ever
 
 
 @pytest.fixture
@@ -79,30 +89,37 @@ def survivors(mpi):
 
 
 def test_a_cable_is_cut(steps):
-    steps.cluster.tell("cut", "node2")
+    job = steps()
+    job.cluster.tell("cut", "node2")
     for rank in RANKS:
-        steps.assert_heard(rank, "node1" if rank >= 2 else "node2")
-    steps.cluster.tell("mend", "node2")  # so that the launcher can learn of the end of its ranks
+        job.assert_heard(rank, "node1" if rank >= 2 else "node2")
+    job.cluster.tell("mend", "node2")  # so that the launcher can learn of the end of its ranks
 
 
 def test_all_ranks_of_a_host_are_killed(steps):
+    job = steps()
     for rank in (2, 3):
-        os.kill(steps.pid(rank), signal.SIGKILL)
+        os.kill(job.pid(rank), signal.SIGKILL)
     for rank in (0, 1):
-        steps.assert_heard(rank, "node2", r"ranks? [23]")
+        job.assert_heard(rank, "node2", r"ranks? [23]")
 
 
 @pytest.mark.parametrize("victim", [0, 3])
 def test_one_rank_is_killed(steps, survivors, victim):
-    os.kill(steps.pid(victim), signal.SIGKILL)
+    job = steps()
+    os.kill(job.pid(victim), signal.SIGKILL)
     for rank in survivors(victim):
-        steps.assert_heard(rank, f"rank {victim}", f"node{victim // 2 + 1}")
+        job.assert_heard(rank, f"rank {victim}", f"node{victim // 2 + 1}")
 
 
 def test_one_rank_is_stopped(steps):
-    os.kill(steps.pid(3), signal.SIGSTOP)
+    """Its machine still answers for it: only that it does not come tells."""
+    job = steps(RONDE_COMM_STALL_ABORT="5s")
+    (job.cluster.folder / "pause.3").touch()
+    wait_until(lambda: "paused" in job.said(3), "rank 3 is between two steps")
+    os.kill(job.pid(3), signal.SIGSTOP)
     try:
         for rank in (0, 1, 2):
-            steps.assert_heard(rank, "rank 3", "node2")
+            job.assert_heard(rank, "rank 3", "node2")
     finally:
-        os.kill(steps.pid(3), signal.SIGKILL)
+        os.kill(job.pid(3), signal.SIGKILL)

@@ -36,3 +36,39 @@ def test_mpirun_inside_sbatch(slurm, peer):
     assert output.startswith("ready\n")
     assert re.search(r"^SLURM_NTASKS=4$", output, re.MULTILINE)
     assert "SLURM_STEP_NUM_TASKS" not in output
+
+
+def test_the_engine_under_srun(slurm, build_dir):
+    done = slurm.srun("pmix", 4, str(build_dir / "life_rank"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"{rank}: ok" for rank in range(4)]
+
+
+def test_the_engine_by_mpirun_inside_sbatch(slurm, build_dir):
+    code, output = slurm.sbatch(3, f"mpirun --allow-run-as-root --bind-to none {build_dir}/life_rank")
+    assert (code, output) == (0, 3 * "ok\n")
+
+
+@pytest.mark.parametrize("way", ["pmi2", "none"])
+def test_open_mpi_started_in_a_way_that_it_does_not_know(slurm, build_dir, way):
+    """By itself it would print a page and end the process."""
+    env = {"RONDE_MPI_LIBRARY": "libmpi.so.40"}
+    done = slurm.srun(way, 2, str(build_dir / "life_rank"), env=env)
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if re.match(r"\d: ", line)]
+    assert len(said) == 2, done.stderr
+    for line in said:
+        assert "srun" in line and "one of 2" in line and "Open MPI" in line and "--mpi=pmix" in line
+
+
+@pytest.mark.parametrize("way", ["pmix", "none"])
+def test_mpich_started_in_a_way_that_it_does_not_know(slurm, build_dir, way):
+    """By itself it would make every rank a world of its own."""
+    if not (build_dir / "ronde-mpi-mpich.so").exists():
+        pytest.skip("this build has no MPICH")
+    done = slurm.srun(way, 2, str(build_dir / "life_rank"), env={"RONDE_MPI_LIBRARY": "libmpich.so.12"})
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if re.match(r"\d: ", line)]
+    assert len(said) == 2, done.stderr
+    for line in said:
+        assert "2 ranks" in line and "MPICH" in line and "sees 1" in line and "--mpi=pmi2" in line
