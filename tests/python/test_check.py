@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cluster import text_of
 
 pytest_plugins = ["job_fixtures", "cluster_fixtures"]
 
@@ -50,5 +51,7 @@ def test_a_slow_cable_is_named(cluster, mpi, build_dir):
     three.tell("limit", "node3", "100mbit")
     job = three.start(str(build_dir / "ronde"), "check-rank", ranks=1, mpi=mpi)
     assert job.wait() == 1, job.out + job.err
-    assert re.search(r"wrong: every link of node3 is slow: 1\d(\.\d)? MB/s", job.out), job.out
-    assert "check: one thing is wrong with 3 ranks on 3 nodes: every link of node3" in job.out
+    said = text_of(job.out, 0)
+    # On a busy machine other links may be late as well; none of them is as slow as this.
+    assert re.search(r"^wrong: every link of node3 is slow: 1\d(\.\d)? MB/s, where the best has", said, re.MULTILINE)
+    assert re.search(r"^check: .* wrong with 3 ranks on 3 nodes.*\n\Z", said, re.MULTILINE)

@@ -116,19 +116,18 @@ void judge_clocks(const CheckResults& results, Findings& findings) {
 }
 
 void judge_links(const CheckResults& results, Findings& findings) {
-  if (results.links.empty()) return;
-  const double best = std::ranges::max(results.links, {}, &LinkFigures::bytes_per_s).bytes_per_s;
-  const double least = std::ranges::min(results.links, {}, &LinkFigures::latency_s).latency_s;
   const auto& names = results.nodes.names;
+  const auto name = [&](int node) { return names[static_cast<std::size_t>(node)]; };
   for (const Slowness& slow : slow_links(results.links, static_cast<int>(names.size()))) {
     const auto& [first, second] = slow.pairs.front();
-    const std::string who =
-        slow.node >= 0 ? fmt::format("every link of {} is slow", names[static_cast<std::size_t>(slow.node)])
-                       : fmt::format("the link between {} and {} is slow", names[static_cast<std::size_t>(first)],
-                                     names[static_cast<std::size_t>(second)]);
-    findings.push_back(
-        {true, fmt::format("{}: {} and {}, where the best has {} and {}", who, rate_text(slow.worst_bytes_per_s),
-                           duration_text(slow.worst_latency_s), rate_text(best), duration_text(least))});
+    const std::string who = slow.node >= 0 ? fmt::format("every link of {}", name(slow.node))
+                                           : fmt::format("the link between {} and {}", name(first), name(second));
+    const std::string what =
+        slow.kind == Slowness::Kind::Narrow
+            ? fmt::format("is slow: {}, where the best has {}", rate_text(slow.worst), rate_text(slow.best))
+            : fmt::format("answers late: after {}, where the best takes {}", duration_text(slow.worst),
+                          duration_text(slow.best));
+    findings.push_back({true, fmt::format("{} {}", who, what)});
   }
 }
 

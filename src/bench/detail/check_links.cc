@@ -1,26 +1,59 @@
 #include "ronde/bench/detail/check_links.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace ronde::bench::detail {
 namespace {
 
 constexpr double kLeastShare = 0.5;       // of the best bandwidth
-constexpr double kMostLatencyRatio = 3;   // of the best latency,
-constexpr double kLatencySlack = 100e-6;  // and so much more: on a busy machine a process may wait for its turn
+constexpr double kMostLatencyRatio = 4;   // of the best latency,
+constexpr double kLatencySlack = 200e-6;  // and so much more: on a busy machine a process may wait for its turn
 
 bool touches(const Pair& pair, int node) {
   return pair.first == node || pair.second == node;
 }
 
-Slowness sum_up(std::span<const LinkFigures> slow, int node) {
-  Slowness sum{.node = node, .worst_bytes_per_s = slow.front().bytes_per_s};
-  for (const LinkFigures& link : slow) {
-    sum.pairs.push_back(link.pair);
-    sum.worst_bytes_per_s = std::min(sum.worst_bytes_per_s, link.bytes_per_s);
-    sum.worst_latency_s = std::max(sum.worst_latency_s, link.latency_s);
+double figure(const LinkFigures& link, Slowness::Kind kind) {
+  return kind == Slowness::Kind::Late ? link.latency_s : link.bytes_per_s;
+}
+
+bool is_slow(const LinkFigures& link, Slowness::Kind kind, double best) {
+  if (kind == Slowness::Kind::Late) return link.latency_s > kMostLatencyRatio * best + kLatencySlack;
+  return link.bytes_per_s < kLeastShare * best;
+}
+
+double extreme(std::span<const LinkFigures> links, Slowness::Kind kind, bool largest) {
+  double found = figure(links.front(), kind);
+  for (const LinkFigures& link : links)
+    found = largest ? std::max(found, figure(link, kind)) : std::min(found, figure(link, kind));
+  return found;
+}
+
+// Of the links that are slow in one way: nodes whose links all are, then links by themselves.
+std::vector<Slowness> slow_in_one_way(std::span<const LinkFigures> links, int nodes, Slowness::Kind kind) {
+  const bool late = kind == Slowness::Kind::Late;
+  const double best = extreme(links, kind, !late);
+  std::vector<LinkFigures> left;
+  std::ranges::copy_if(links, std::back_inserter(left), [&](const auto& link) { return is_slow(link, kind, best); });
+  std::vector<Slowness> found;
+  const auto add = [&](std::span<const LinkFigures> slow, int node) {
+    Slowness sum{.kind = kind, .node = node, .worst = extreme(slow, kind, late), .best = best};
+    for (const LinkFigures& link : slow) sum.pairs.push_back(link.pair);
+    found.push_back(std::move(sum));
+  };
+  for (int node = 0; node < nodes; ++node) {
+    const auto is_its = [&](const LinkFigures& link) { return touches(link.pair, node); };
+    std::vector<LinkFigures> its;
+    std::ranges::copy_if(left, std::back_inserter(its), is_its);
+    // With one link alone nobody can tell which of its ends is at fault.
+    if (its.size() < 2 || std::cmp_less(its.size(), std::ranges::count_if(links, is_its))) continue;
+    add(its, node);
+    std::erase_if(left, is_its);
   }
-  return sum;
+  for (const LinkFigures& link : left) add({&link, 1}, -1);
+  return found;
 }
 
 }  // namespace
@@ -43,25 +76,13 @@ std::vector<std::vector<Pair>> rounds_of_pairs(int nodes, int most) {
 
 std::vector<Slowness> slow_links(std::span<const LinkFigures> links, int nodes) {
   if (links.empty()) return {};
-  const double best_rate = std::ranges::max(links, {}, &LinkFigures::bytes_per_s).bytes_per_s;
-  const double best_latency = std::ranges::min(links, {}, &LinkFigures::latency_s).latency_s;
-  const auto is_slow = [&](const LinkFigures& link) {
-    return link.bytes_per_s < kLeastShare * best_rate ||
-           link.latency_s > kMostLatencyRatio * best_latency + kLatencySlack;
-  };
-  std::vector<LinkFigures> left;
-  std::ranges::copy_if(links, std::back_inserter(left), is_slow);
-  std::vector<Slowness> found;
-  for (int node = 0; node < nodes; ++node) {
-    const auto is_its = [&](const LinkFigures& link) { return touches(link.pair, node); };
-    std::vector<LinkFigures> its;
-    std::ranges::copy_if(left, std::back_inserter(its), is_its);
-    // With one link alone nobody can tell which of its ends is at fault.
-    if (its.size() < 2 || std::cmp_less(its.size(), std::ranges::count_if(links, is_its))) continue;
-    found.push_back(sum_up(its, node));
-    std::erase_if(left, is_its);
-  }
-  for (const LinkFigures& link : left) found.push_back(sum_up({&link, 1}, -1));
+  std::vector<Slowness> found = slow_in_one_way(links, nodes, Slowness::Kind::Narrow);
+  std::vector<LinkFigures> wide;  // a narrow link is late as well as soon as there is something on it
+  std::ranges::copy_if(links, std::back_inserter(wide), [&](const LinkFigures& link) {
+    return std::ranges::none_of(
+        found, [&](const Slowness& slow) { return std::ranges::find(slow.pairs, link.pair) != slow.pairs.end(); });
+  });
+  for (Slowness& slow : slow_in_one_way(wide, nodes, Slowness::Kind::Late)) found.push_back(std::move(slow));
   return found;
 }
 

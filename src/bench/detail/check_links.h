@@ -23,13 +23,15 @@ struct LinkFigures {
 
 // One slow link, or all links of a node.
 struct Slowness {
+  enum class Kind { Narrow, Late };  // little bandwidth; much latency
+  Kind kind = Kind::Narrow;
   std::vector<Pair> pairs = {};
-  int node = -1;  // when it is this one's fault: all its links are slow
-  double worst_bytes_per_s = 0.0;
-  double worst_latency_s = 0.0;
+  int node = -1;       // when it is this one's fault: all its links are slow
+  double worst = 0.0;  // of these links, in bytes/s or seconds
+  double best = 0.0;   // of all links
 };
 
-// Links that have less than half the bandwidth of the best, or far more latency than the best.
+// First those that have less than half the bandwidth of the best, then others that have far more latency than the best.
 std::vector<Slowness> slow_links(std::span<const LinkFigures> links, int nodes);
 
 }  // namespace ronde::bench::detail

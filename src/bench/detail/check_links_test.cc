@@ -53,7 +53,9 @@ TEST(SlowLinks, ANodeWhoseLinksAreAllSlowIsNamed) {
     ASSERT_EQ(slow.size(), 1u);
     EXPECT_EQ(slow[0].node, nodes - 1);
     EXPECT_EQ(slow[0].pairs.size(), static_cast<std::size_t>(nodes - 1));
-    EXPECT_EQ(slow[0].worst_bytes_per_s, 1e8);
+    EXPECT_EQ(slow[0].kind, Slowness::Kind::Narrow);
+    EXPECT_EQ(slow[0].worst, 1e8);
+    EXPECT_EQ(slow[0].best, 1e9);
   }
 }
 
@@ -65,7 +67,19 @@ TEST(SlowLinks, AnotherSlowLinkIsNamedByItself) {
   ASSERT_EQ(slow.size(), 1u);
   EXPECT_EQ(slow[0].node, -1);
   EXPECT_EQ(slow[0].pairs, (std::vector<Pair>{{1, 2}}));
-  EXPECT_EQ(slow[0].worst_latency_s, 1e-3);
+  EXPECT_EQ(slow[0].kind, Slowness::Kind::Late);
+  EXPECT_EQ(slow[0].worst, 1e-3);
+}
+
+TEST(SlowLinks, OneThatIsLateDoesNotHideANarrowNode) {
+  auto links = links_of(3);
+  for (LinkFigures& link : links) {
+    if (link.pair.second == 2) link.bytes_per_s = 1e8;
+    if (link.pair == Pair(0, 1)) link.latency_s = 1.0;
+  }
+  const auto slow = slow_links(links, 3);
+  ASSERT_EQ(slow.size(), 1u);  // with nothing to compare it with, nobody can say that the last one is late
+  EXPECT_EQ(slow[0].node, 2);
 }
 
 }  // namespace
