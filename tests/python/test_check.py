@@ -31,11 +31,12 @@ def test_a_machine_that_is_well(check):
 
 
 def test_links_between_nodes_are_measured(check):
-    code, lines, errors = check(4, env={"RONDE_TOPOLOGY_PRETEND_NODES": "4"})
+    code, lines, errors = check(3, env={"RONDE_TOPOLOGY_PRETEND_NODES": "3"})
+    # They share a machine: who is slow there is a matter of luck.
     assert code == 0 or all("link" in line for line in lines if line.startswith("wrong")), (lines, errors)
-    for line in lines[1:5]:
+    for line in lines[1:4]:
         assert re.search(r"[mun]?s \(.*\) +[\d.]+ [MG]B/s \(", line)
-    assert "with 4 ranks on 4 nodes" in lines[-1]
+    assert "with 3 ranks on 3 nodes" in lines[-1]
 
 
 def test_a_program_that_is_not_there(check):
