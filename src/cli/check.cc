@@ -39,7 +39,7 @@ int run_check(const CheckFlags& flags, const Context& context) {
 
 }  // namespace
 
-std::vector<std::string> check_command(const std::vector<std::string>& command) {
+std::vector<std::string> preflight_command(const std::vector<std::string>& command) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe"), "check-rank", "--begun",
                                  fmt::format("{}", std::chrono::nanoseconds(now).count()), "--"};
