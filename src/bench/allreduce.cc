@@ -10,6 +10,7 @@
 #include "ronde/base/units.h"
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/detail/bars.h"
+#include "ronde/bench/detail/costs.h"
 #include "ronde/bench/detail/job.h"
 #include "ronde/bench/detail/peers.h"
 #include "ronde/bench/detail/turns.h"
@@ -109,6 +110,7 @@ Report run_allreduce(const Options& options) {
       report.rows.push_back(make_row(ranks, command, "heap", times, options.compare));
       if (shared) report.rows.push_back(make_row(ranks, command, "shared", times, options.compare));
     }
+  report.sections = detail::cost_sections(report.rows, 1);
   report.bars = detail::allreduce_bars(report.rows);
   return report;
 }

@@ -21,9 +21,11 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"allreduce", "one blocking allreduce by name, against the link alone, a plain copy and peers",
      "-n --sizes --turns --compare --python", run_allreduce},
     {"control", "what ranks send to agree, in steady state and when idle", "-n --tensors", run_control},
+    {"nodes", "allreduce between nodes, against MPI's; to be started on all ranks: ronde run -H a:2,b:2 ronde bench nodes",
+     "--sizes --turns", run_nodes},
     {"span", "what recording one span or counter costs", "", run_span},
     {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
-     "-n --model --turns --compute", run_step},
+     "-n --model --turns --compute --autotune", run_step},
 });
 
 // Four digits, never an exponent: 0.2134, 219.6, 35601.
@@ -46,6 +48,18 @@ Align align_of(const nlohmann::ordered_json& rows, const std::string& key) {
 std::string bar_text(const Bar& bar) {
   return fmt::format("{}: {} (bar: {} {}; {})\n", bar.words, number_text(bar.value),
                      bar.at_least ? "at least" : "at most", number_text(bar.bar), bar.met() ? "met" : "missed");
+}
+
+std::string table_text(const nlohmann::ordered_json& rows) {
+  std::vector<Table::Column> columns;
+  for (const auto& [key, cell] : rows.at(0).items()) columns.push_back({key, align_of(rows, key)});
+  Table table(columns);
+  for (const auto& row : rows) {
+    std::vector<std::string> cells;
+    for (const auto& [key, cell] : row.items()) cells.push_back(cell_text(cell));
+    table.add(std::move(cells));
+  }
+  return table.text();
 }
 
 }  // namespace
@@ -84,21 +98,17 @@ nlohmann::ordered_json to_json(const Report& report) {
                                    {"ronde", version()},
                                    {"revision", revision()}}},
                                  {"rows", report.rows}};
+  for (const Section& section : report.sections) json[section.key] = section.rows;
   for (const Bar& bar : report.bars)
     json["summary"][bar.key] = {{"value", bar.value}, {"bar", bar.bar}, {"met", bar.met()}};
   return json;
 }
 
 std::string to_text(const Report& report) {
-  std::vector<Table::Column> columns;
-  for (const auto& [key, cell] : report.rows.at(0).items()) columns.push_back({key, align_of(report.rows, key)});
-  Table table(columns);
-  for (const auto& row : report.rows) {
-    std::vector<std::string> cells;
-    for (const auto& [key, cell] : row.items()) cells.push_back(cell_text(cell));
-    table.add(std::move(cells));
-  }
-  std::string text = table.text();
+  if (report.rows.empty()) return "";
+  std::string text = table_text(report.rows);
+  for (const Section& section : report.sections)
+    text += fmt::format("\n{}\n{}", section.words, table_text(section.rows));
   if (!report.bars.empty()) text += "\n";
   for (const Bar& bar : report.bars) text += bar_text(bar);
   return text;

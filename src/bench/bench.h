@@ -24,11 +24,19 @@ struct Bar {
   bool met() const { return at_least ? value >= bar : value <= bar; }
 };
 
+// Something that follows from the rows: a table of its own, with a line of words above it.
+struct Section {
+  std::string key;  // in JSON
+  std::string words;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();  // as those of a report
+};
+
 // What a benchmark found: one JSON object a row, all with the same keys in the same order. By convention times end in
 // _us, sizes are "bytes", and ratios are "ratio_PEER" (above 1: we are faster).
 struct Report {
   std::string name;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::vector<Section> sections = {};
   std::vector<Bar> bars = {};
   double busy = 0.0;  // how much of the machine others used, from 0 to 1, right before or after
 };
@@ -42,6 +50,7 @@ struct Options {
   int turns = 5;                           // that each contestant gets
   double compute_us = 0.0;                 // a step's computation, spread over its tensors
   bool compare = false;                    // with every peer that is installed
+  bool autotune = false;                   // what autotune finds against the defaults
   std::string python = {};                 // the interpreter that has the peers
   std::vector<std::string> settings = {};  // flags for the ranks that are started: --set, key=value
   Log log = Log();
@@ -63,11 +72,11 @@ const Benchmark& find(std::string_view name);
 // FAILS WITH: what the benchmark fails with; BadInput for options that make no sense.
 Report run(const Benchmark& benchmark, const Options& options);
 
-// {"bench": name, "version": 1, "host": {...}, "rows": [...], "summary": {key: {"value", "bar", "met"}}}; the last only
-// where there are bars.
+// {"bench": name, "version": 1, "host": {...}, "rows": [...], KEY: [...], "summary": {key: {"value", "bar", "met"}}}: a
+// KEY for each section, and the last only where there are bars.
 nlohmann::ordered_json to_json(const Report& report);
 
-// A table for people, the keys as titles, then a line a bar.
+// A table for people, the keys as titles, and one a section; then a line a bar.
 std::string to_text(const Report& report);
 
 }  // namespace ronde::bench

@@ -29,6 +29,15 @@ TEST(Bench, WhatIsMissingAndWhatIsLargeReadsWell) {
   EXPECT_EQ(to_text(report), "mpi_us  median_us\n     -      35601\n   0.4     0.2134\n");
 }
 
+TEST(Bench, SectionsAreTablesOfTheirOwn) {
+  Report report{.name = "x"};
+  report.rows.push_back({{"bytes", 4}});
+  report.sections = {{.key = "fits", .words = "Fitted:"}};
+  report.sections[0].rows.push_back({{"latency_us", 2.5}});
+  EXPECT_EQ(to_text(report), "bytes\n    4\n\nFitted:\nlatency_us\n       2.5\n");
+  EXPECT_EQ(to_json(report)["fits"][0]["latency_us"], 2.5);
+}
+
 TEST(Bench, BarsAreWordsBelowTheTableAndASummaryInJson) {
   Report report{.name = "x"};
   report.rows.push_back({{"bytes", 4}});

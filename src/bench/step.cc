@@ -44,6 +44,7 @@ void add_row(Report& report, const std::string& model, Options options) {
 }  // namespace
 
 Report run_step(const Options& options) {
+  if (options.autotune) return run_step_autotuned(options);
   Report report{.name = "step"};
   const auto models = options.model.empty() ? detail::model_names() : std::vector{options.model};
   for (const std::string& model : models) add_row(report, model, options);

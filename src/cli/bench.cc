@@ -23,7 +23,7 @@ constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000;
 // As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
   std::string name, ranks, sizes, tensors, model, turns, compute, python, rank_cpus;
-  bool json = false, list = false, compare = false;
+  bool json = false, list = false, compare = false, autotune = false;
 };
 
 int parse_count(const std::string& flag, std::string_view text, int least, int most) {
@@ -79,6 +79,7 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .turns = flags.turns.empty() ? 5 : parse_count("--turns", flags.turns, 1, kMostTurns),
           .compute_us = parse_microseconds(flags.compute),
           .compare = flags.compare,
+          .autotune = flags.autotune,
           .python = flags.python,
           .settings = flags_for_ranks(context.settings),
           .log = context.log};
@@ -100,6 +101,7 @@ int run_bench(const BenchFlags& flags, const Context& context) {
   }
   if (!flags.rank_cpus.empty()) return run_rank(flags, context);
   const bench::Report report = bench::run(bench::find(flags.name), options_of(flags, context));
+  if (report.rows.empty()) return 0;  // another rank prints
   fmt::print("{}", flags.json ? json_text(bench::to_json(report)) + "\n" : bench::to_text(report));
   return 0;
 }
@@ -107,7 +109,8 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 // A flag that the benchmark would not heed is a mistake.
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
-  for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--turns", "--compute", "--compare", "--python"}) {
+  for (const char* flag :
+       {"-n", "--sizes", "--tensors", "--model", "--turns", "--compute", "--autotune", "--compare", "--python"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
@@ -134,6 +137,7 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
       ->type_name("NAME");
   bench.add_option("--compute", flags.compute, "step: computation between the calls, in all, such as 50ms; default 0")
       ->type_name("TIME");
+  bench.add_flag("--autotune", flags.autotune, "step: what comm.autotune finds, against the defaults");
   bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
       ->type_name("N");
   bench.add_option("--rank", flags.rank_cpus)->group("");  // how a benchmark starts its own ranks

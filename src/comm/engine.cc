@@ -20,6 +20,8 @@ EngineOptions engine_options(const Settings& settings) {
   options.peer_timeout = settings.get<"comm.peer_timeout">();
   options.tcp_only = settings.get<"comm.between">() == "tcp";
   options.static_plan = settings.get<"comm.static">();
+  options.autotune = settings.get<"comm.autotune">();
+  options.autotune_file = settings.get<"comm.autotune_file">();
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ronde/base/log.h"
@@ -31,6 +32,8 @@ struct EngineOptions {
   std::chrono::nanoseconds peer_timeout = std::chrono::seconds(6);     // comm.peer_timeout
   bool tcp_only = false;                                               // comm.between is tcp
   bool static_plan = false;                                            // comm.static
+  bool autotune = false;                                               // comm.autotune
+  std::string autotune_file = {};                                      // comm.autotune_file
 
   Log log = Log();
   trace::Recorder* recorder = nullptr;  // must outlive the engine
@@ -49,7 +52,8 @@ struct Statistics {
   std::uint64_t negotiations = 0;      // rounds in which members agreed on requests one by one
   std::uint64_t votes = 0;             // rounds in which one word was enough
   std::uint64_t plans = 0;             // made
-  std::uint64_t plans_given_up = 0;    // because somebody deviated
+  std::uint64_t plans_given_up = 0;    // because somebody deviated, or to be made anew by autotune
+  std::uint64_t tunings = 0;           // by autotune: how often it has changed something
   std::uint64_t control_messages = 0;  // sent by this rank to agree
   std::uint64_t control_bytes = 0;     //
   std::uint64_t wake_ups = 0;          // of the engine's thread

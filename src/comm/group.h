@@ -99,8 +99,8 @@ class Group {
         {.operation = Operation::Receive, .name = std::move(name), .output = std::move(tensor), .root = from});
   }
   Handle barrier() const { return submit({.operation = Operation::Barrier}); }
-  // Until its handle is ready, this rank must not submit anything to this group; others may reduce by sum or average,
-  // to which it contributes zeros (averages still divide by the full size), and meet at barriers.
+  // Until its handle is ready, this rank must not submit anything to this group; others may reduce by sum, average or
+  // adasum, to which it contributes zeros (averages still divide by the full size), and meet at barriers.
   Handle join() const { return submit({.operation = Operation::Join}); }
 
  private:

@@ -8,6 +8,7 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/link/make_link.h"
 #include "ronde/comm/link/patience.h"
+#include "ronde/comm/mpi/mpi_owner.h"
 
 namespace ronde::comm {
 namespace {
@@ -42,7 +43,8 @@ struct BareLink::Impl {
                                {.ranks = first(bootstrap.size()),
                                 .areas = areas_of_all(bootstrap, *neighbours.node, until),
                                 .tuning = {.algorithm = detail::between_by_name(options.algorithm)}})),
-        patience(detail::Patience::for_ranks(static_cast<int>(neighbours.ranks.size()), neighbours.cpus)) {}
+        patience(detail::Patience::for_ranks(static_cast<int>(neighbours.ranks.size()), neighbours.cpus,
+                                             !neighbours.mesh)) {}
 
   void pump() const {
     if (neighbours.mesh) neighbours.mesh->pump();
@@ -75,6 +77,11 @@ void BareLink::allreduce(void* data, std::size_t bytes, DType dtype) {
     if (impl_->patience.wait(ready)) continue;
     impl_->neighbours.node->sleep(ready, impl_->neighbours.mesh ? Deadline::after(kNap) : Deadline());
   }
+}
+
+void mpi_allreduce(float* values, std::size_t count) {
+  detail::MpiOwner& owner = detail::MpiOwner::get(Environment::of_process());
+  owner.check(owner.mpi().allreduce_floats(values, static_cast<int>(count)), "MPI_Allreduce");
 }
 
 }  // namespace ronde::comm

@@ -38,4 +38,8 @@ class BareLink {
   const std::unique_ptr<Impl> impl_;
 };
 
+// MPI_Allreduce itself, for `ronde bench`. No engine may live meanwhile: both would call MPI.
+// FAILS WITH: BadInput when the job was not started by MPI; System.
+void mpi_allreduce(float* values, std::size_t count);
+
 }  // namespace ronde::comm

@@ -86,8 +86,10 @@ int ThreadJob::size() const {
 
 std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
   const auto index = static_cast<std::size_t>(rank);
-  if (auto& mesh = impl_->seats[index].mesh)
-    mesh->reach(detail::first_partners(impl_->seats[index].node_of, rank), Deadline::after(options.start_timeout));
+  if (auto& mesh = impl_->seats[index].mesh) {
+    const detail::Partners partners = detail::first_partners(impl_->seats[index].node_of, rank);
+    mesh->meet(partners.call, partners.called_by, Deadline::after(options.start_timeout));
+  }
   auto core = std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->seats[index]), rank, std::move(options));
   impl_->engines[index] = core.get();
   return std::unique_ptr<Engine>(new Engine(std::move(core)));

@@ -22,7 +22,7 @@ constexpr auto kDTypeFacts = std::to_array<DTypeFacts>({{"u8", 1},
                                                         {"bool", 1}});
 static_assert(kDTypeFacts.size() == kDTypes);
 
-constexpr auto kOpNames = std::to_array<std::string_view>({"sum", "average", "min", "max", "product"});
+constexpr auto kOpNames = std::to_array<std::string_view>({"sum", "average", "min", "max", "product", "adasum"});
 
 }  // namespace
 

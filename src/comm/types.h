@@ -16,7 +16,9 @@ std::string_view name(DType dtype);  // "bf16"
 
 // How values of several ranks become one. Average is Sum divided by the number of ranks, for floating-point types and
 // integers alike (integers round towards zero). For Bool: Sum and Max are "or", Product and Min are "and".
-enum class ReduceOp : std::uint8_t { Sum, Average, Min, Max, Product };
+// Adasum, for allreduce of floating-point types: between the sum, of vectors that are orthogonal, and the mean, of
+// vectors that are parallel; each tensor is a vector (docs/engine.md).
+enum class ReduceOp : std::uint8_t { Sum, Average, Min, Max, Product, Adasum };
 
 std::string_view name(ReduceOp op);  // "average"
 

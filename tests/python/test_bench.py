@@ -44,6 +44,17 @@ def test_allreduce(bench, ranks):
         assert min(row["median_us"], row["link_us"], row["copy_us"]) > 0
         assert "mpi_us" not in row
     assert 0 <= report["host"]["busy"] <= 1
+    assert [(row["dtype"], row["memory"], row["contestant"]) for row in report["fits"]] == [
+        (dtype, memory, who)
+        for dtype in ("f32", "bf16")
+        for memory in ("heap", "shared")
+        for who in ("ronde", "link", "copy")
+    ]
+    for row in report["fits"]:
+        assert row["latency_us"] >= 0 and (row["gb_per_s"] is None or row["gb_per_s"] > 0)
+    assert {(row["ranks"], row["nodes"], row["from_bytes"], row["algorithm"]) for row in report["table"]} == {
+        (ranks, 1, 0, "shm")
+    }
 
 
 def test_a_peer_that_is_missing_is_named_with_the_reason(bench, tmp_path, build_dir):
@@ -90,6 +101,16 @@ def test_step(bench):
     assert row["step_us"] > 1000
     assert row["ratio_contiguous"] == pytest.approx(row["contiguous_us"] / (row["step_us"] - 1000))
     assert "summary" not in report, "the bar is for a step without computation"
+
+
+@pytest.mark.parametrize("model", ["many-small", "resnet50"])
+def test_what_autotune_finds_against_the_defaults(bench, model):
+    report = bench("step", "--autotune", "--model", model, "--turns", "1")
+    (row,) = report["rows"]
+    assert row["search_steps"] > 0 and row["first_bucket_bytes"] <= row["fusion_bytes"]
+    assert row["ratio_defaults"] == pytest.approx(row["default_us"] / row["tuned_us"])
+    bar = report["summary"][f"{model}_tuned_over_defaults"]
+    assert bar["value"] == pytest.approx(row["tuned_us"] / row["default_us"]) and bar["bar"] == 1.02
 
 
 def test_control(bench):

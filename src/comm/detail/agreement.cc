@@ -13,14 +13,18 @@ constexpr std::size_t kMostNames = 1 << 16;  // that are remembered; a program m
 
 // The opening without a plan. Word 0: the leader. Word 1: the complement of the latest to join (round and rank, plus
 // one). Word 2: 0 when anyone reports a stall. Word 3: the complement of how many requests without a name there were.
-enum OpeningWord { kLeader, kLatestJoin, kNoStall, kMostUnnamed, kOpeningWords };
+// Words 4 to 6: a new tuning; its largest word says that there is none.
+enum OpeningWord { kLeader, kLatestJoin, kNoStall, kMostUnnamed, kBytes, kFirstBytes, kAlgorithm, kOpeningWords };
 constexpr std::uint64_t kRankBits = 20;
 constexpr std::uint64_t kRankMask = (std::uint64_t{1} << kRankBits) - 1;
 
 }  // namespace
 
 Agreement::Agreement(const AgreementOptions& options, NameTable& names)
-    : options_(options), names_(names), planner_({.limits = options.limits, .by_name = options.deterministic}) {}
+    : options_(options),
+      names_(names),
+      planner_({.limits = options.limits, .by_name = options.deterministic}),
+      tuning_{.limits = options.limits} {}
 
 void Agreement::submit(Unit& unit) {
   unit.arrival = arrivals_++;
@@ -65,8 +69,12 @@ void Agreement::report_stall() {
   if (run_) run_->wait_for_stranger();
 }
 
+void Agreement::retune(const Tuning& tuning) {
+  wish_ = tuning;
+}
+
 bool Agreement::wants_round() const {
-  return run_ ? run_->vote().has_value() : news_;
+  return run_ ? must_retune() || run_->vote().has_value() : news_;
 }
 
 std::size_t Agreement::indifferent() const {
@@ -75,7 +83,7 @@ std::size_t Agreement::indifferent() const {
 
 Words Agreement::open(bool refused) {
   ++round_;
-  if (run_) return {!refused && run_->vote().value_or(false) ? run_->plan().epoch : 0};
+  if (run_) return {!refused && !must_retune() && run_->vote().value_or(false) ? run_->plan().epoch : 0};
   news_ = false;
   cursor_ = 0;
   joined_ = join_ != nullptr;
@@ -87,6 +95,12 @@ Words Agreement::open(bool refused) {
   if (!joined_) words[kLeader] = rank;
   if (joined_ && !pending_.empty()) words[kLeader] = rank | std::uint64_t{1} << kRankBits;
   if (stall_) words[kNoStall] = 0;
+  if (wish_) {
+    words[kBytes] = wish_->limits.bytes;
+    words[kFirstBytes] = wish_->limits.first_bytes;
+    words[kAlgorithm] = wish_->algorithm;
+    wish_.reset();
+  }
   return words;
 }
 
@@ -100,6 +114,13 @@ Agreement::Opened Agreement::opened(std::span<const std::uint64_t> combined) {
   if (somebody_joined_) planner_.forget();
   stall_reported_ = combined[kNoStall] == 0;
   if (stall_reported_) stall_ = false;
+  take_tuning(combined);
+  const bool plan_anew = retunes(combined);
+  const std::optional<Plan> before = std::exchange(retired_, std::nullopt);
+  if (plan_anew) {
+    follow(planner_.made_anew(*before));
+    return Opened::Retuned;
+  }
   if (combined[kLeader] == kAll) {
     last_joined_ = static_cast<int>((~combined[kLatestJoin] - 1) & kRankMask);
     next_sequence_ = ~combined[kMostUnnamed];  // members that have missed some catch up
@@ -107,6 +128,18 @@ Agreement::Opened Agreement::opened(std::span<const std::uint64_t> combined) {
   }
   leader_ = static_cast<int>(combined[kLeader] & kRankMask);
   return Opened::Negotiates;
+}
+
+// What else there is to be said goes first; the plan then comes back as plans come.
+bool Agreement::retunes(std::span<const std::uint64_t> combined) const {
+  return combined[kBytes] != kAll && retired_ && combined[kLatestJoin] == kAll && combined[kNoStall] != 0;
+}
+
+void Agreement::take_tuning(std::span<const std::uint64_t> combined) {
+  if (combined[kBytes] == kAll) return;
+  tuning_ = {.limits = {.bytes = combined[kBytes], .first_bytes = combined[kFirstBytes]},
+             .algorithm = combined[kAlgorithm]};
+  planner_.set_limits(tuning_.limits);
 }
 
 Unit* Agreement::take_join() {
@@ -140,6 +173,7 @@ void Agreement::give_up_plan() {
   }
   std::ranges::sort(pending_, {}, &Unit::arrival);
   std::ranges::sort(unnamed_, {}, &Unit::arrival);
+  if (at_step_start()) retired_ = run_->plan();
   run_.reset();
   planner_.forget();
   news_ = true;
@@ -147,6 +181,9 @@ void Agreement::give_up_plan() {
 
 void Agreement::follow(Plan plan) {
   ++plans_;
+  step_bytes_ = 0;
+  for (const auto& bucket : plan.buckets)
+    for (const PlanItem& item : bucket) step_bytes_ += item.fusion.bytes;
   run_.emplace(std::move(plan));
   std::vector<Unit*> waiting;
   waiting.swap(pending_);
@@ -253,7 +290,7 @@ std::vector<Bucket> Agreement::fuse_units(const std::vector<BucketItem>& running
   std::vector<FusionItem> items;
   for (const BucketItem& item : running) items.push_back(fusion_of(item));
   std::vector<Bucket> buckets;
-  for (const auto& positions : fuse(items, options_.limits)) {
+  for (const auto& positions : fuse(items, tuning_.limits)) {
     buckets.emplace_back();
     for (const std::size_t position : positions) buckets.back().push_back(running[position]);
   }
@@ -288,6 +325,8 @@ std::string Agreement::proposed_title(std::size_t position) const {
 
 void Agreement::forget_all() {
   run_.reset();
+  retired_.reset();
+  wish_.reset();
   pending_.clear();
   unnamed_.clear();
   news_ = false;

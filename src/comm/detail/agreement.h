@@ -10,6 +10,7 @@
 
 #include "ronde/comm/detail/negotiation.h"
 #include "ronde/comm/detail/plan.h"
+#include "ronde/comm/detail/tuning.h"
 #include "ronde/comm/detail/unit.h"
 
 namespace ronde::comm::detail {
@@ -30,7 +31,8 @@ struct AgreementOptions {
 // everyone's words are combined by their minimum:
 //
 //   with a plan    one word, the vote on the plan's next bucket. All yes: it runs. Otherwise the plan is over.
-//   without        who has joined, and whether anyone reports a stall. Then the leader (the lowest member that has not
+//   without        who has joined, whether anyone reports a stall, and what is to be tuned. Then the leader (the lowest
+//   member that has not
 //                  joined) proposes what it has pending; everyone answers for each proposed request; the answers are
 //                  combined, and everyone judges the same way. A request that the leader lacks cannot run yet, so
 //                  nobody else needs to propose.
@@ -45,8 +47,16 @@ class Agreement {
   void wait_for(Unit& unit);
   // Somebody should say who is missing; see stall_reported().
   void report_stall();
+  // All members are to go on like this, from the next step on. A plan is ended for it where a step begins, and one of
+  // the same requests takes its place at once. REQUIRES: one member alone says such things.
+  void retune(const Tuning& tuning);
 
   bool planned() const { return run_.has_value(); }
+  // With a plan: is its first bucket the next one? And what all its buckets hold.
+  bool at_step_start() const { return run_ && run_->bucket() == 0; }
+  std::size_t step_bytes() const { return step_bytes_; }
+  // What all members have agreed on.
+  const Tuning& tuning() const { return tuning_; }
   // Is anything here that others may be waiting for?
   bool holds_any() const { return !pending_.empty() || (run_ && !run_->empty()); }
   // Have I anything to say that a round is worth?
@@ -57,8 +67,10 @@ class Agreement {
   // 1. Everyone: what I put into the opening. `refused`: another member is known to have voted no.
   Words open(bool refused);
   // What the combined words mean.
-  enum class Opened { Runs, PlanOver, AllJoined, Negotiates };
+  enum class Opened { Runs, PlanOver, AllJoined, Negotiates, Retuned };
   Opened opened(std::span<const std::uint64_t> combined);
+  // Without a plan: do they mean Retuned, so that no proposal follows? To be asked before opened().
+  bool retunes(std::span<const std::uint64_t> combined) const;
   Bucket take_bucket();                             // after Runs
   int last_joined() const { return last_joined_; }  // after AllJoined: who came last; take_join() is what is done then
   Unit* take_join();
@@ -101,6 +113,8 @@ class Agreement {
  private:
   void give_up_plan();
   void follow(Plan plan);
+  bool must_retune() const { return wish_ && at_step_start(); }
+  void take_tuning(std::span<const std::uint64_t> combined);
   void place_unnamed();
   Unit* find(const Proposal::Entry& entry, NameSlot*& slot);
   std::vector<Bucket> fuse_units(const std::vector<BucketItem>& running);
@@ -112,6 +126,10 @@ class Agreement {
   std::deque<Unit*> unnamed_;   // those of pending_ that have no name
   Planner planner_;
   std::optional<PlanRun> run_;
+  std::size_t step_bytes_ = 0;  // of the plan
+  Tuning tuning_;
+  std::optional<Tuning> wish_;   // of this member, not yet told
+  std::optional<Plan> retired_;  // given up in the round before, where a step begins
   std::uint64_t arrivals_ = 0, plans_ = 0, round_ = 0;
   bool news_ = false, stall_ = false, stall_reported_ = false;
 

@@ -204,6 +204,33 @@ std::vector<Named> cases() {
   };
 }
 
+std::vector<Named> tuning_cases() {
+  const std::string cycle = "a b c -a -b -c ";
+  return {
+      {"OneTunes",
+       {warm("T " + cycle + cycle, "b c a -c -b -a c a b -c", "c a b -b -c -a a b c -a -c")},
+       {"retuned", "run a", "run b"}},
+      {"OneTunesInTheMiddleOfAStep",
+       {warm("a b T c -a -b -c a b c -c", cycle + cycle, cycle + cycle)},
+       {"retuned", "run a b", "run a"}},
+      {"OneTunesTwice",
+       {warm("T a T' b c -a -b -c T " + cycle, cycle + cycle, "c a b -b -c -a a b c -a -c")},
+       {"retuned", "run a b c"}},
+      {"OneTunesWithoutAPlan", {cold("T' a b -b -a a -a", "b a -a -b a", "a b -a -b a")}, {"run a b"}},
+      {"OneTunesAndAnotherDeviates", {warm("T a' b c -a -b -c", "b a' c -c -a", "c b a' -a -c")}, {"plan over"}},
+      {"OneTunesAndATensorIsMissing",
+       {warm("T a b c -a -c a -a -b", "a c -a -c b a -b", "a c -c b a -a"), 100},
+       {"plan over", "retuned"}},
+      {"OneTunesAndAnotherJoins", {warm("T a J -J", "J -J", "a -a J -J")}, {"plan over", "run a"}},
+      {"OneTunesAndAnotherStalls", {warm("T a b c -a", "! a c b -a", "c a b -a")}, {"plan over"}},
+      {"OneTunesWithoutNames",
+       {{"a u -u -a a u -u -a | T a u -u -a a u -u -a", "u a -a -u u a -u -a | u a -a -u u a -a -u",
+         "a u -u -a a u -u -a | a u -u -a a u -a -u"},
+        100},
+       {"retuned"}},
+  };
+}
+
 class AgreementExhaustive : public testing::TestWithParam<Named> {};
 
 TEST_P(AgreementExhaustive, EveryOrderOfEventsEndsWell) {
@@ -217,7 +244,9 @@ TEST_P(AgreementExhaustive, EveryOrderOfEventsEndsWell) {
 std::vector<Named> cases_for_this_build() {
   std::vector<Named> chosen;
   std::size_t index = 0;
-  for (const Named& named : cases())
+  std::vector<Named> all = cases();
+  std::ranges::copy(tuning_cases(), std::back_inserter(all));
+  for (const Named& named : all)
     if (index++ % 3 == 0 || !kSanitized) chosen.push_back(named);
   return chosen;
 }

@@ -121,6 +121,29 @@ TEST(Agreement, AStallIsReportedToAllWithAPlanOrWithout) {
   EXPECT_EQ(planned.back(), "stall reported");
 }
 
+TEST(Agreement, ATuningMakesThePlanAnewWithoutAStepOfNegotiation) {
+  EXPECT_EQ(outcomes({kCycle + kCycle + "T " + kCycle + "T' " + kCycle, kCycle + kCycle + kCycle + kCycle}),
+            (Texts{"run a b; run c", "run a b; run c; plan", "plan over", "retuned", "run a", "run b", "run c",
+                   "plan over", "retuned", "run a b c"}));
+}
+
+TEST(Agreement, ATuningWaitsForTheNextStep) {
+  EXPECT_EQ(outcomes({kCycle + kCycle + "a b -a T c -c -b " + kCycle, kCycle + kCycle + kCycle + kCycle}),
+            (Texts{"run a b; run c", "run a b; run c; plan", "run a b", "run c", "plan over", "retuned", "run a",
+                   "run b", "run c"}));
+}
+
+TEST(Agreement, ATuningIsKnownToAll) {
+  TestGroup group({kCycle + kCycle + "T", kCycle + kCycle, kCycle + kCycle}, kTwoABucket);
+  group.run();
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(group.member(i).agreement.tuning().limits.bytes, 10u);
+    EXPECT_TRUE(group.member(i).agreement.at_step_start());
+    EXPECT_EQ(group.member(i).agreement.step_bytes(), 33u);
+    EXPECT_EQ(group.member(i).agreement.plans(), 2u);
+  }
+}
+
 TEST(Agreement, SaysHowManySubmissionsCannotMatter) {
   TestGroup group(Texts(2, kCycle + kCycle + "| a b c"), {.limits = {.bytes = 100, .first_bytes = 100}});
   group.run();

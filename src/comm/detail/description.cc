@@ -96,7 +96,7 @@ std::uint64_t combined_signature(std::uint64_t first, std::uint64_t second) {
 bool joinable(const Description& description) {
   if (description.operation == Operation::Barrier) return true;
   return description.operation == Operation::Allreduce &&
-         (description.op == ReduceOp::Sum || description.op == ReduceOp::Average);
+         (description.op == ReduceOp::Sum || description.op == ReduceOp::Average || description.op == ReduceOp::Adasum);
 }
 
 std::string to_text(const Description& description) {
@@ -160,8 +160,8 @@ std::string describe_mismatch(std::string_view what, std::span<const std::option
   std::vector<std::string> texts;        // in order of their first member
   std::vector<std::vector<int>> askers;  // by text
   for (std::size_t member = 0; member < asked.size(); ++member) {
-    const std::string text =
-        asked[member] ? to_text(*asked[member]) : "has joined, which goes with sums, averages and barriers only";
+    const std::string text = asked[member] ? to_text(*asked[member])
+                                           : "has joined, which goes with sums, averages, adasum and barriers only";
     const auto known = std::ranges::find(texts, text);
     const auto index = static_cast<std::size_t>(known - texts.begin());
     if (known == texts.end()) {

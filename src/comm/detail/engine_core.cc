@@ -31,12 +31,13 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
       rank_(rank),
       bootstrap_(std::move(bootstrap)),
       neighbours_(std::move(neighbours)),
-      patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus)),
+      patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus, !neighbours_.mesh)),
       context_{.options = options_,
                .node = *neighbours_.node,
                .statistics = statistics_,
                .wanted = wanted_,
                .who = [this](int peer) { return who(peer); },
+               .stopped = [this](int peer) { return stopped(peer); },
                .doing = [this](int peer) { return doing(peer); },
                .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
   // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
@@ -46,6 +47,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
   world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), 0);
   world_->measure_clocks();
+  world_->autotune(nodes());
   add_group(world_);
   watchdog_ = std::make_unique<Watchdog>(
       neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });
@@ -64,6 +66,11 @@ StatusArea& EngineCore::status(int peer) const {
 std::string EngineCore::who(int rank) const {
   const Introduction& peer = neighbours_.job[static_cast<std::size_t>(rank)];
   return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
+}
+
+bool EngineCore::stopped(int rank) const {
+  const bool here = std::ranges::find(neighbours_.ranks, rank) != neighbours_.ranks.end();
+  return here && rank != rank_ && process_is_stopped(neighbours_.job[static_cast<std::size_t>(rank)].pid);
 }
 
 std::string EngineCore::doing(int rank) const {

@@ -83,6 +83,7 @@ class EngineCore {
   Node& node() const { return *neighbours_.node; }
   StatusArea& status(int peer) const;
   std::string who(int rank) const;
+  bool stopped(int rank) const;
   std::string doing(int rank) const;
 
   // Submitting; engine_submit.cc.

@@ -5,6 +5,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/convert.h"
+#include "ronde/comm/detail/execute_adasum.h"
 #include "ronde/comm/detail/staging.h"
 
 namespace ronde::comm::detail {
@@ -181,6 +182,25 @@ void unload(const Work& work, const std::byte* scratch) {
   convert(work.description->dtype, place, wire_type(*work.description), scratch, count);
 }
 
+Task execute_reduction(Link& link, std::vector<Work> works, Scratch& scratch) {
+  std::size_t room = 0;
+  for (const Work& work : works) room += in_scratch(work) ? wire_bytes(work) : 0;
+  std::byte* const memory = scratch.take(room);
+  Segments segments;
+  std::byte* next = memory;
+  for (const Work& work : works) {
+    segments.add({load(work, next), wire_bytes(work)});
+    if (in_scratch(work)) next += wire_bytes(work);
+  }
+  if (segments.size() > 0)
+    co_await link.allreduce(std::move(segments), reduction_of(*works.front().description, link.size()));
+  next = memory;
+  for (const Work& work : works) {
+    unload(work, next);
+    if (in_scratch(work)) next += wire_bytes(work);
+  }
+}
+
 }  // namespace
 
 std::byte* Scratch::take(std::size_t bytes) {
@@ -207,22 +227,8 @@ std::vector<Work> work_of(const Bucket& bucket) {
 }
 
 Task execute_allreduce(Link& link, std::vector<Work> works, Scratch& scratch) {
-  std::size_t room = 0;
-  for (const Work& work : works) room += in_scratch(work) ? wire_bytes(work) : 0;
-  std::byte* const memory = scratch.take(room);
-  Segments segments;
-  std::byte* next = memory;
-  for (const Work& work : works) {
-    segments.add({load(work, next), wire_bytes(work)});
-    if (in_scratch(work)) next += wire_bytes(work);
-  }
-  if (segments.size() > 0)
-    co_await link.allreduce(std::move(segments), reduction_of(*works.front().description, link.size()));
-  next = memory;
-  for (const Work& work : works) {
-    unload(work, next);
-    if (in_scratch(work)) next += wire_bytes(work);
-  }
+  if (works.front().description->op == ReduceOp::Adasum) return execute_adasum(link, std::move(works), scratch);
+  return execute_reduction(link, std::move(works), scratch);
 }
 
 Task execute_alone(Link& link, const Work& work, Scratch& scratch) {

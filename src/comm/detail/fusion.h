@@ -17,6 +17,7 @@ struct FusionItem {
 struct FusionLimits {
   std::size_t bytes = 0;        // of a bucket; one item alone may be larger
   std::size_t first_bytes = 0;  // of the first bucket: small, so that the first reduction starts early
+  friend bool operator==(const FusionLimits&, const FusionLimits&) = default;
 };
 
 // Puts items into buckets; returns the buckets as lists of positions. Items keep their order within a bucket, and

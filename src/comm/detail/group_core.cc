@@ -32,6 +32,23 @@ GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> 
   moving_ = move();
 }
 
+void GroupCore::autotune(int nodes) {
+  const EngineOptions& options = context_.options;
+  if (!options.autotune || !link_ || link_->rank() != 0 || link_->size() == 1) return;
+  if (options.deterministic || options.static_plan) {
+    options.log.info("autotune is off: {}", options.deterministic
+                                                ? "comm.deterministic asks for the same bits on every run"
+                                                : "comm.static leaves no point at which ranks could change anything");
+    return;
+  }
+  tuner_ = std::make_unique<Tuner>(TunerOptions{.defaults = agreement_.tuning(),
+                                                .algorithms = link_->algorithms(),
+                                                .ranks = link_->size(),
+                                                .nodes = nodes,
+                                                .file = options.autotune_file,
+                                                .log = options.log});
+}
+
 std::optional<Error> GroupCore::refusal() const {
   if (!refuses_.load(std::memory_order_acquire)) return {};
   return refusal_;
@@ -64,7 +81,10 @@ bool GroupCore::advance(Effort effort) {
 // A task that fails has no way on: the group is over.
 void GroupCore::advance_task(Task& task, bool is_move) {
   try {
-    if (is_move) trace_.move_resumes();
+    if (is_move) {
+      ++moves_;
+      trace_.move_resumes();
+    }
     task.advance();
     if (is_move && moving()) trace_.move_waits();
   } catch (const Error& error) {
@@ -77,7 +97,7 @@ void GroupCore::advance_task(Task& task, bool is_move) {
 void GroupCore::run(Bucket bucket) {
   std::size_t bytes = 0;
   for (const BucketItem& item : bucket) bytes += fusion_of(item).bytes;
-  queue_.push_back({std::move(bucket), bytes});
+  queue_.push_back({std::move(bucket), bytes, agreement_.tuning().algorithm});
 }
 
 Task GroupCore::move() {
@@ -90,6 +110,7 @@ Task GroupCore::move() {
       co_await align_clocks(*link_, context_.options.recorder);
     trace_.move_begins();
     const std::vector<Work> works = work_of(queue_.front().bucket);
+    link_->use_algorithm(queue_.front().algorithm);
     co_await move_one(works);
     const Queued done = std::move(queue_.front());  // keeps what `works` points to
     trace_.move_ends(name(works.front().description->operation), works.size(), done.bytes);

@@ -18,6 +18,7 @@
 #include "ronde/comm/detail/group_trace.h"
 #include "ronde/comm/detail/stall.h"
 #include "ronde/comm/detail/ticket.h"
+#include "ronde/comm/detail/tuner.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/link/link.h"
 #include "ronde/comm/link/node.h"
@@ -31,6 +32,7 @@ struct GroupContext {
   Statistics& statistics;
   int& wanted;                                 // requests that the program waits for or polls, in all groups
   std::function<std::string(int rank)> who;    // "rank 1 on b2 (pid 7)"
+  std::function<bool(int rank)> stopped;       // by a signal or a debugger, as far as this node can see
   std::function<std::string(int rank)> doing;  // "step 3, last request allreduce 'w' 2 s ago"
   // Runs what makes and drops groups.
   std::function<Task(GroupCore& group, Ticket& ticket)> run_special;
@@ -73,6 +75,8 @@ class GroupCore {
   // --- for the engine
   bool known = false;  // it is in the engine's list
   void measure_clocks() { measures_clocks_ = true; }
+  // Looks for the best tuning while the program trains, if the options ask for it. The members are on so many nodes.
+  void autotune(int nodes);
   void submit(Ticket& first) { agreement_.submit(first); }
   void wait_for(Ticket& ticket);
   // How much work the calling thread is willing to do: all of it; or only to agree and to move what is small.
@@ -117,7 +121,9 @@ class GroupCore {
   Task negotiate();
   Task explain(std::size_t position);
   Task report_stall();
+  void tune();
   void check_silence(std::chrono::nanoseconds elapsed);
+  void check_motion(std::chrono::nanoseconds now);
   void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
   Task move();
   Task move_one(const std::vector<Work>& works);
@@ -143,6 +149,7 @@ class GroupCore {
   struct Queued {
     Bucket bucket;
     std::size_t bytes;
+    std::size_t algorithm;
   };
   std::deque<Queued> queue_;  // agreed on; the first is being moved
   Task agreeing_, moving_;
@@ -156,7 +163,12 @@ class GroupCore {
   std::chrono::nanoseconds stall_reported_{0};  // when last
   std::chrono::nanoseconds round_began_{0};     // zero: none is under way
   bool silence_reported_ = false;
+  // What is moving: how often it got further, how often it had when last looked at, and since when it has not.
+  std::uint64_t moves_ = 0, moves_seen_ = 0;
+  std::chrono::nanoseconds still_since_{0};
+  bool stillness_reported_ = false;
   bool measures_clocks_ = false;
+  std::unique_ptr<Tuner> tuner_;  // on member 0, when there is something to tune
 
   GroupTrace trace_;
 };

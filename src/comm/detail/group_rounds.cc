@@ -95,11 +95,19 @@ Task GroupCore::agree_once() {
     Unit* waiting = agreement_.at_hand();
     trace_.round_begins(waiting ? Ticket::of(*waiting).submitted : std::chrono::nanoseconds(0));
   }
+  const Tuning before = agreement_.tuning();
   Words words = agreement_.open(planned && must_refuse());
   co_await link_->combine(words, !planned);  // a vote wakes nobody who is not ready for it
   switch (agreement_.opened(words)) {
-    case Agreement::Opened::Runs: run(agreement_.take_bucket()); break;
-    case Agreement::Opened::PlanOver: ++context_.statistics.plans_given_up; break;
+    case Agreement::Opened::Runs:
+      run(agreement_.take_bucket());
+      if (tuner_) tune();
+      break;
+    case Agreement::Opened::PlanOver:
+      ++context_.statistics.plans_given_up;
+      if (tuner_) tuner_->interrupted();
+      break;
+    case Agreement::Opened::Retuned: break;
     case Agreement::Opened::AllJoined: {
       Ticket& join = Ticket::of(*agreement_.take_join());
       join.result.last_joined = agreement_.last_joined();
@@ -109,11 +117,18 @@ Task GroupCore::agree_once() {
     }
     case Agreement::Opened::Negotiates: co_await negotiate(); break;
   }
+  if (agreement_.tuning() != before) ++context_.statistics.tunings;
   if (planned) {
     trace_.round_ends("vote");
   } else {
     trace_.round_ends("negotiate");
   }
+}
+
+// A step begins where the plan does, and takes until it begins again.
+void GroupCore::tune() {
+  if (!agreement_.at_step_start()) return;
+  if (const auto tuning = tuner_->step(monotonic_now(), agreement_.step_bytes())) agreement_.retune(*tuning);
 }
 
 Task GroupCore::negotiate() {
@@ -224,7 +239,37 @@ void GroupCore::check_silence(std::chrono::nanoseconds elapsed) {
   if (reporter == rank()) options.log.warn("{}", text);
 }
 
+// All have agreed, and somebody has stopped in the middle: that takes a stopped or starved process, or a network that
+// moves nothing. A slow one is no stall.
+void GroupCore::check_motion(std::chrono::nanoseconds now) {
+  if (!moving() || std::exchange(moves_seen_, moves_) != moves_ || still_since_.count() == 0) {
+    still_since_ = now;
+    stillness_reported_ = false;
+    return;
+  }
+  const auto& options = context_.options;
+  const auto elapsed = now - still_since_;
+  const bool aborts = options.stall_abort.count() > 0 && elapsed >= options.stall_abort;
+  if (elapsed < options.stall_warn && !aborts) return;
+  std::vector<int> stopped;
+  std::vector<std::string> names;
+  for (const int rank : ranks_) {
+    if (!context_.stopped(rank)) continue;
+    stopped.push_back(rank);
+    names.push_back(context_.who(rank));
+  }
+  Unit* const unit = queue_.front().bucket.front().unit;
+  const std::string text =
+      fmt::format("{}: all ranks have agreed, but no data has moved for {}; {}",
+                  unit ? comm::detail::title(*unit) : title_, format_duration(elapsed),
+                  names.empty() ? "no rank of this node is stopped, so look at the others and at the network"
+                                : fmt::format("stopped by a signal or a debugger: {}", join(names, ", ")));
+  if (aborts) return fail(Error(Error::Kind::Timeout, text + "; given up (comm.stall_abort)", {.ranks = stopped}));
+  if (!std::exchange(stillness_reported_, true)) options.log.warn("{}", text);
+}
+
 void GroupCore::check_stall(std::chrono::nanoseconds now) {
+  check_motion(now);
   if (!agreeing_) return;
   if (round_began_.count() > 0) return check_silence(now - round_began_);
   const auto& options = context_.options;

@@ -43,7 +43,7 @@ std::optional<Plan> Planner::observe(std::span<const PlanItem> executed) {
     cycle_.push_back(item);
     if (repeats()) {
       ++epoch_;
-      plan = make_plan();
+      plan = make_plan(cycle_);
     }
   }
   if (cycle_.size() > kLongestCycle) forget();
@@ -67,8 +67,15 @@ bool Planner::repeats() const {
   return std::ranges::all_of(cycle_, same) && unnamed_of(cycle_) == unnamed_of(last_);
 }
 
-Plan Planner::make_plan() const {
-  std::vector<PlanItem> order = cycle_;
+Plan Planner::made_anew(const Plan& plan) {
+  std::vector<PlanItem> order;
+  for (const auto& bucket : plan.buckets) order.insert(order.end(), bucket.begin(), bucket.end());
+  std::ranges::sort(order, {}, &PlanItem::order);
+  ++epoch_;
+  return make_plan(std::move(order));
+}
+
+Plan Planner::make_plan(std::vector<PlanItem> order) const {
   for (std::size_t i = 0; i < order.size(); ++i) order[i].order = i;
   // Requests without a name have none to be ordered by: they keep their own order, before the others.
   if (options_.by_name) sort_by_name(order);

@@ -49,9 +49,14 @@ class Planner {
   // The plan did not hold: what has been learnt is forgotten.
   void forget();
 
+  // From now on. REQUIRES: at the same point on every member.
+  void set_limits(const FusionLimits& limits) { options_.limits = limits; }
+  // A plan of the same requests in the same order, as the limits now want it.
+  Plan made_anew(const Plan& plan);
+
  private:
   bool repeats() const;
-  Plan make_plan() const;
+  Plan make_plan(std::vector<PlanItem> order) const;
 
   PlannerOptions options_;
   std::uint64_t epoch_ = 0;

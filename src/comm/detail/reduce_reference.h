@@ -69,6 +69,7 @@ inline std::int64_t apply(DType dtype, ReduceOp op, std::int64_t a, std::int64_t
     case ReduceOp::Product: result = dtype == DType::Bool ? x & y : x * y; break;
     case ReduceOp::Min: return a < b ? a : b;
     case ReduceOp::Max: return a > b ? a : b;
+    case ReduceOp::Adasum: break;  // not element by element
   }
   Bytes bytes(8);
   std::memcpy(bytes.data(), &result, 8);

@@ -45,7 +45,8 @@ DType wire_type(const Description& description) {
 }
 
 bool prescale_can_wait(const Description& description) {
-  const bool sum = description.op == ReduceOp::Sum || description.op == ReduceOp::Average;
+  const bool sum =
+      description.op == ReduceOp::Sum || description.op == ReduceOp::Average || description.op == ReduceOp::Adasum;
   const bool half = description.dtype == DType::F16 || description.dtype == DType::BF16;
   return description.prescale == 1.0 || (sum && half);
 }

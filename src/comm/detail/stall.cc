@@ -1,5 +1,7 @@
 #include "ronde/comm/detail/stall.h"
 
+#include <fstream>
+
 #include <algorithm>
 
 #include "ronde/base/format.h"
@@ -49,6 +51,15 @@ std::vector<Stall> find_stalls(std::span<const std::string> titles, std::span<co
 
 std::string describe_stall(const Stall& stall, const std::string& elapsed, std::span<const std::string> doing) {
   return fmt::format("{} waits {} for {}", stall.title, elapsed, join(doing, ", "));
+}
+
+bool process_is_stopped(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  // "77 (name) T ...": the name may hold anything, also parentheses.
+  const std::size_t end = line.rfind(')');
+  return end != std::string::npos && end + 2 < line.size() && (line[end + 2] == 'T' || line[end + 2] == 't');
 }
 
 }  // namespace ronde::comm::detail

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// Who keeps whom waiting, from what members tell each other; pure.
+// Who keeps whom waiting, from what members tell each other; pure, but for the last.
 namespace ronde::comm::detail {
 
 // What a member tells in the first step: what it has waited for too long, one title a line.
@@ -32,5 +32,8 @@ std::vector<Stall> find_stalls(std::span<const std::string> titles, std::span<co
 // "'w' waits 31 s for rank 1 on b2 (pid 77; step 17, last request allreduce 'x' 3 s ago)". `doing` by member of
 // `stall.missing`, who they are included.
 std::string describe_stall(const Stall& stall, const std::string& elapsed, std::span<const std::string> doing);
+
+// Whether a process of this machine is stopped, as SIGSTOP and debuggers do it.
+bool process_is_stopped(int pid);
 
 }  // namespace ronde::comm::detail

@@ -1,6 +1,10 @@
 #include "ronde/comm/detail/stall.h"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ronde::comm::detail {
 namespace {
@@ -49,6 +53,21 @@ TEST(Stalls, SayWhatWaitsHowLongAndForWhom) {
   const Texts doing = {"rank 1 on b2 (pid 77): step 17", "rank 3 on b2 (pid 79): no request so far"};
   EXPECT_EQ(describe_stall(stall, "31 s", doing),
             "'w' waits 31 s for rank 1 on b2 (pid 77): step 17, rank 3 on b2 (pid 79): no request so far");
+}
+
+TEST(StoppedProcesses, AreSeen) {
+  EXPECT_FALSE(process_is_stopped(getpid()));
+  EXPECT_FALSE(process_is_stopped(-1)) << "there is none";
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(process_is_stopped(child));
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 //   -a       wait for 'a'        ~a   poll it                -u   the latest without a name
 //   J        join                -J   wait for its end       !    report a stall
 //   @        wait for something in another group, which comes when member 0 has ended
+//   T        tune all members to buckets of one             T'   of all
 //   |        nothing: where an exploration begins
 namespace ronde::comm::detail {
 
@@ -70,6 +71,10 @@ class TestMember {
     } else if (word == "!") {
       stalled = true;
       agreement.report_stall();
+    } else if (word.front() == 'T') {
+      const std::size_t bytes = word == "T" ? 10 : 100;
+      wish = word;
+      agreement.retune({.limits = {.bytes = bytes, .first_bytes = bytes}});
     } else if (word.front() == '-' || word.front() == '~') {
       TestUnit* unit = latest(word.substr(1));
       if (!unit) throw std::logic_error("waits for what was never submitted: " + word);
@@ -137,6 +142,7 @@ class TestMember {
  public:
   Agreement agreement;  // after names_, which it uses
   bool stalled = false;
+  std::string wish;        // to tune, not yet told
   bool elsewhere = false;  // its program waits in another group
   Phase phase = Phase::Idle;
   std::size_t round = 0;

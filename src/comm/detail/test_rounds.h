@@ -47,6 +47,7 @@ struct TestRound {
     std::string text = outcome == "nothing" || outcome == "stall reported" ? "" : outcome;
     if (planned) return text + "\n";
     if (combined(openings)[1] != kAll) text += "J";
+    if (combined(openings)[4] != kAll) text += "T" + std::to_string(combined(openings)[4]);
     if (!proposal) return text + "\n";
     const Words answered = combined(answers);
     const auto entries = read_proposal(*proposal).entries;
@@ -98,6 +99,7 @@ class TestGroup {
     if (mine.phase == Phase::Judged) return round.judged == size();
     if (!TestRound::all(round.openings)) return false;
     if (mine.agreement.planned() || round.proposal) return true;
+    if (mine.agreement.retunes(TestRound::combined(round.openings))) return true;
     const std::uint64_t leader = TestRound::combined(round.openings)[0];
     return leader == kAll || leader % kJoinedLeader == event.member;
   }
@@ -192,6 +194,7 @@ class TestGroup {
         throw std::logic_error("votes of two epochs meet");
     }
     round.openings[index] = words;
+    if (!round.planned) mine.wish.clear();
     mine.phase = Phase::Opened;
   }
 
@@ -202,6 +205,7 @@ class TestGroup {
     switch (opened) {
       case Agreement::Opened::Runs: return close(mine, "run" + run(mine, mine.agreement.take_bucket()));
       case Agreement::Opened::PlanOver: return close(mine, "plan over");
+      case Agreement::Opened::Retuned: return close(mine, "retuned");
       case Agreement::Opened::AllJoined: {
         Unit* join = mine.agreement.take_join();
         if (!join) throw std::logic_error("a member that has not joined is told that all have");
@@ -267,7 +271,7 @@ class TestGroup {
   }
 
   std::string on_its_hands(const TestMember& mine, std::size_t index) const {
-    std::string text = mine.waits + (mine.stalled ? "!" : "");
+    std::string text = mine.waits + (mine.stalled ? "!" : "") + mine.wish;
     if (mine.joins()) text += "J" + std::to_string(mine.round - mine.joined_in);
     for (const Unit* unit : mine.agreement.pending())
       text += word_of(unit->description) + (unit->fence ? "f" : "") + (unit->waited_for ? "w" : "");

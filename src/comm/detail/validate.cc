@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/detail/reduce_value.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -74,6 +75,15 @@ void check_scales(const Request& request) {
     throw Error::bad_input("{}: scales of {} and {}", title_of(request), request.prescale, request.postscale);
 }
 
+void check_reduction(const Request& request) {
+  if (request.op != ReduceOp::Adasum) return;
+  if (request.operation != Operation::Allreduce)
+    throw Error::bad_input("{}: adasum is for allreduce only", title_of(request));
+  if (!is_floating_point(request.input.dtype))
+    throw Error::bad_input("{}: adasum is for floating-point types only, and the input is {}", title_of(request),
+                           name(request.input.dtype));
+}
+
 bool needs_input(const Request& request, int rank) {
   switch (request.operation) {
     case Operation::Receive:
@@ -98,7 +108,8 @@ void validate(const Request& request, int rank, int size) {
     throw Error::bad_input("{}: the input has no memory", title_of(request));
   switch (request.operation) {
     case Operation::Allreduce:
-    case Operation::Reduce:
+    case Operation::Reduce: check_reduction(request); return check_same_shape(request);
+    case Operation::ReduceScatter: return check_reduction(request);
     case Operation::Broadcast: return check_same_shape(request);
     case Operation::Alltoall: return check_splits(request, size);
     case Operation::Scatter:

@@ -38,6 +38,24 @@ void expect_trouble(const Request& request, std::string_view about) {
   EXPECT_NE(text.find(request.name.substr(0, 80)), std::string::npos) << text;
 }
 
+TEST(Validate, AdasumIsForAllreduceOfFloatingPointTypes) {
+  Request adasum = request(Operation::Allreduce);
+  adasum.op = ReduceOp::Adasum;
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    adasum.input.dtype = dtype;
+    EXPECT_EQ(trouble(adasum), "") << name(dtype);
+  }
+  adasum.input.dtype = DType::I32;
+  expect_trouble(adasum, "floating-point types only, and the input is i32");
+  for (const Operation operation : {Operation::Reduce, Operation::ReduceScatter}) {
+    adasum = request(operation);
+    adasum.op = ReduceOp::Adasum;
+    expect_trouble(adasum, "for allreduce only");
+  }
+  adasum.operation = Operation::Broadcast;  // to which it does not matter
+  EXPECT_EQ(trouble(adasum), "");
+}
+
 TEST(Validate, AcceptsWhatIsRight) {
   for (const Operation operation :
        {Operation::Allreduce, Operation::Reduce, Operation::Allgather, Operation::Gather, Operation::Broadcast,

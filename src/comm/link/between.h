@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,7 @@ enum class Between {
   Direct,    // everyone sums one piece for all, then hands it out: two hops, as few bytes as can be
   Ring,      // the same, but from neighbour to neighbour
 };
+inline constexpr std::array kAllBetween{Between::Gather, Between::Doubling, Between::Direct, Between::Ring};
 std::string_view name(Between algorithm);
 std::optional<Between> between_by_name(std::string_view name);
 

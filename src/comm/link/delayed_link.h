@@ -38,6 +38,8 @@ class DelayedLink final : public Link {
   bool near() const override { return link_->near(); }
   void heard(int from, char kind, std::string_view content) override { link_->heard(from, kind, content); }
   void left(int member, std::uint64_t rounds, std::uint64_t buckets) override { link_->left(member, rounds, buckets); }
+  std::vector<std::string> algorithms() const override { return link_->algorithms(); }
+  void use_algorithm(std::size_t index) override { link_->use_algorithm(index); }
   Task allreduce(Segments data, Reduction reduction) override {
     return later([=, this] { return link_->allreduce(data, reduction); });
   }

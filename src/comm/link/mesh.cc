@@ -154,6 +154,7 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   const bool greeting = out.state == Outgoing::State::Greeting;
   if (greeting && got == 1 && welcome == kWelcome) {
     out.state = Outgoing::State::Open;
+    out.was_open = true;
     return write(peer, out);
   }
   const std::string why = got < 0 ? in_words(errno) : greeting ? "another program answers there" : "it has ended";
@@ -207,28 +208,37 @@ void Mesh::flush(Deadline until) {
   }
 }
 
-void Mesh::reach(const std::vector<int>& peers, Deadline until) {
-  for (const int peer : peers) outgoing(peer);
-  const auto open = [this](int peer) {
-    if (const auto lost = lost_.find(peer); lost != lost_.end())
-      throw Error(Error::Kind::PeerLost,
-                  fmt::format("{}: {}", options_.names[static_cast<std::size_t>(peer)], lost->second),
-                  {.ranks = {peer}});
-    return outgoing(peer).state == Outgoing::State::Open;
-  };
-  while (!std::ranges::all_of(peers, open)) {
-    if (until.passed()) {
-      const int late = *std::ranges::find_if_not(peers, open);
-      throw Error(Error::Kind::Timeout,
-                  fmt::format("{} does not answer at the start; tried {} port {} {}",
-                              options_.names[static_cast<std::size_t>(late)],
-                              options_.doors[static_cast<std::size_t>(late)].addresses[outgoing(late).address],
-                              options_.doors[static_cast<std::size_t>(late)].port, outgoing(late).refusals),
-                  {.ranks = {late}});
-    }
+// A peer that has come and gone has come.
+bool Mesh::reached(int peer) {
+  if (outgoing(peer).was_open) return true;
+  if (const auto lost = lost_.find(peer); lost != lost_.end())
+    throw Error(Error::Kind::PeerLost,
+                fmt::format("{}: {}", options_.names[static_cast<std::size_t>(peer)], lost->second), {.ranks = {peer}});
+  return false;
+}
+
+// Empty when all are there.
+std::string Mesh::still_missing(const std::vector<int>& call, const std::vector<int>& called_by) {
+  for (const int peer : call) {
+    if (reached(peer)) continue;
+    const Door& door = options_.doors[static_cast<std::size_t>(peer)];
+    const Outgoing& out = outgoing(peer);
+    return fmt::format("{} does not answer at {} port {}{}", options_.names[static_cast<std::size_t>(peer)],
+                       door.addresses[out.address], door.port,
+                       out.refusals.empty() ? "" : "; before that " + out.refusals);
+  }
+  for (const int peer : called_by)
+    if (!heard_.contains(peer))
+      return fmt::format("{} has not connected to this rank", options_.names[static_cast<std::size_t>(peer)]);
+  return {};
+}
+
+void Mesh::meet(const std::vector<int>& call, const std::vector<int>& called_by, Deadline until) {
+  for (const int peer : call) outgoing(peer);
+  for (std::string missing; !(missing = still_missing(call, called_by)).empty(); pump()) {
+    if (until.passed()) throw Error(Error::Kind::Timeout, missing + " at the start");
     pollfd wanted{.fd = poll_.get(), .events = POLLIN, .revents = 0};
     poll(&wanted, 1, poll_time(until));
-    pump();
   }
 }
 

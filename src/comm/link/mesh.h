@@ -46,8 +46,9 @@ class Mesh final : public Post {
 
   // From here on; before, nothing is told.
   void listen(Ears ears);
-  // Connects to these. FAILS WITH: Timeout or PeerLost, naming the rank and what was tried.
-  void reach(const std::vector<int>& peers, Deadline until);
+  // Connects to some, and waits until others have connected to us; so nobody who has met all of its partners is needed
+  // by one that has not. FAILS WITH: Timeout or PeerLost, naming the rank and what was tried.
+  void meet(const std::vector<int>& call, const std::vector<int>& called_by, Deadline until);
 
   Parcel send(int to, Tag tag, Cargo cargo) override;
   Parcel receive(int from, Tag tag, Cargo cargo) override;
@@ -92,6 +93,8 @@ class Mesh final : public Post {
 
   void accept_all();
   bool hear(Incoming& in);
+  bool reached(int peer);
+  std::string still_missing(const std::vector<int>& call, const std::vector<int>& called_by);
   bool take_buffered(Incoming& in);
   bool begin_frame(Incoming& in);
   bool finish_frame(Incoming& in);

@@ -38,6 +38,7 @@ struct Outgoing {
   std::deque<Frame> queue;
   std::size_t sent = 0;         // of the first frame
   bool waits_for_room = false;  // the kernel tells when there is some
+  bool was_open = false;
 };
 
 // A message that has begun to come, with or without somebody who has asked for it.

@@ -205,7 +205,8 @@ std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Neighbours& neighbou
     options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
   auto mesh = std::make_unique<Mesh>(std::move(open.listener), std::move(options));
-  mesh->reach(first_partners(neighbours.node_of, bootstrap.rank()), until);
+  const Partners partners = first_partners(neighbours.node_of, bootstrap.rank());
+  mesh->meet(partners.call, partners.called_by, until);
   return mesh;
 }
 
@@ -215,16 +216,18 @@ int pretended_node(int rank, int ranks, int nodes) {
   return static_cast<int>(static_cast<std::int64_t>(rank) * std::min(nodes, ranks) / ranks);
 }
 
-std::vector<int> first_partners(const std::vector<int>& node_of, int rank) {
+Partners first_partners(const std::vector<int>& node_of, int rank) {
   const Layout layout = Layout::of(node_of);
   const auto place = static_cast<std::size_t>(layout.place_of[static_cast<std::size_t>(rank)]);
   std::vector<int> line;  // one rank a node, where there is one
   for (const auto& node : layout.nodes)
     if (place < node.size()) line.push_back(node[place]);
   const auto me = static_cast<std::size_t>(std::ranges::find(line, rank) - line.begin());
-  std::vector<int> partners;
-  for (std::size_t distance = 1; distance < line.size(); distance *= 2)
-    partners.push_back(line[(me + distance) % line.size()]);
+  Partners partners;
+  for (std::size_t distance = 1; distance < line.size(); distance *= 2) {
+    partners.call.push_back(line[(me + distance) % line.size()]);
+    partners.called_by.push_back(line[(me + line.size() - distance) % line.size()]);
+  }
   return partners;
 }
 

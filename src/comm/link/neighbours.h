@@ -57,6 +57,9 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadlin
 int pretended_node(int rank, int ranks, int nodes);
 // To whom a rank of another node is connected from the start: to those that stand where it stands in their nodes, at
 // distance 1, 2, 4, ... So everyone hears of everyone, and nobody has many connections. Pure.
-std::vector<int> first_partners(const std::vector<int>& node_of, int rank);
+struct Partners {
+  std::vector<int> call, called_by;
+};
+Partners first_partners(const std::vector<int>& node_of, int rank);
 
 }  // namespace ronde::comm::detail

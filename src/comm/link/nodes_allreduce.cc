@@ -41,6 +41,20 @@ struct Chunk {
 
 }  // namespace
 
+std::vector<std::string> NodesLink::algorithms() const {
+  std::vector<std::string> names = {"auto"};
+  for (const Between one : kAllBetween) names.emplace_back(name(one));
+  return names;
+}
+
+void NodesLink::use_algorithm(std::size_t index) {
+  tuning_.algorithm = index == 0 ? std::optional<Between>() : kAllBetween[index - 1];
+}
+
+Between NodesLink::algorithm_for(std::size_t bytes) const {
+  return tuning_.algorithm.value_or(choose_between(bytes, nodes(), tuning_.in_order));
+}
+
 Task NodesLink::allreduce(Segments data, Reduction reduction) {
   if (data.size() <= tuning_.small_bytes) return allreduce_small(std::move(data), reduction);
   return allreduce_large(std::move(data), reduction);
@@ -53,8 +67,7 @@ Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
   if (leads()) {
     Circle circle{.post = data_, .ranks = {}, .me = node_, .tag = tag(0)};
     for (int other = 0; other < nodes(); ++other) circle.ranks.push_back(leader(other));
-    const Between algorithm = tuning_.algorithm.value_or(choose_between(all.size(), nodes(), tuning_.in_order));
-    co_await allreduce_between(circle, algorithm, all, reduction);
+    co_await allreduce_between(circle, algorithm_for(all.size()), all, reduction);
   }
   co_await local_->broadcast(all.bytes(), 0);
   scatter(data, 0, data.size(), all.data());
@@ -110,9 +123,8 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
         Chunk& chunk = begin_chunk(number);
         co_await local_->reduce_scatter({chunk.slices.begin(), chunk.slices.end()}, chunk.mine.bytes(),
                                         unscaled(reduction));
-        const Between algorithm =
-            tuning_.algorithm.value_or(choose_between(chunk.mine.size(), nodes(), tuning_.in_order));
-        if (carries) chunk.done = together.add(allreduce_between(chunk.circle, algorithm, chunk.mine, reduction));
+        const Between how = algorithm_for(chunk.mine.size());
+        if (carries) chunk.done = together.add(allreduce_between(chunk.circle, how, chunk.mine, reduction));
       }
       if (number < depth) continue;
       Chunk& chunk = under_way.front();

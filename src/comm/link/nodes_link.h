@@ -67,6 +67,8 @@ class NodesLink final : public Link {
   std::uint64_t buckets_of(int member) const override;
   Traffic traffic() const override;
 
+  std::vector<std::string> algorithms() const override;
+  void use_algorithm(std::size_t index) override;
   Task allreduce(Segments data, Reduction reduction) override;
   Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) override;
   Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) override;
@@ -102,6 +104,7 @@ class NodesLink final : public Link {
   void show_refusals();
   std::vector<int> silent_here() const;
 
+  Between algorithm_for(std::size_t bytes) const;
   Task allreduce_small(Segments data, Reduction reduction);
   Task allreduce_large(Segments data, Reduction reduction);
 
@@ -112,7 +115,7 @@ class NodesLink final : public Link {
   const std::uint32_t channel_;
   Mesh& mesh_;
   Post& data_;
-  const NodesTuning tuning_;
+  NodesTuning tuning_;
   const Status status_;
 
   enum class Stage { None, Here, Between };  // of the combine that is under way

@@ -13,8 +13,10 @@ struct Patience {
   int looks = 2000;  // in a tight loop; about ten microseconds
   int yields = 50;
 
-  // Ranks that share cores must not spin: the one they wait for may stand in line behind them.
-  static Patience for_ranks(int ranks, int cores) {
+  // Ranks that share cores must not spin: the one they wait for may stand in line behind them. Who waits for another
+  // node looks at sockets, which takes a hundred times as long as looking at memory.
+  static Patience for_ranks(int ranks, int cores, bool one_node = true) {
+    if (!one_node) return {.looks = 10, .yields = 200};
     return ranks > cores ? Patience{.looks = 20, .yields = 200} : Patience{};
   }
 

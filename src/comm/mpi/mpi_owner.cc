@@ -95,6 +95,8 @@ MpiOwner::MpiOwner(const Environment& environment) : table_(load_plugin(environm
 void MpiOwner::start(const Environment& environment) {
   if (const std::string trouble = trouble_before_start(environment, library_, version_); !trouble.empty())
     throw Error(Error::Kind::BadInput, trouble);
+  // Open MPI spins where it waits, also when ranks outnumber cores; ours never wait in it for long.
+  ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
   int provided = 0;
   check(table_->init(&provided), "MPI_Init_thread");
   started_by_us_ = true;

@@ -38,6 +38,9 @@ struct RondeMpi {
   int (*receive)(void* data, int bytes, int from, int tag, std::uint64_t number);
   // How many are done, at most `room`; below 0: -code.
   int (*pump)(std::uint64_t* numbers, int room);
+
+  // MPI's own allreduce, which waits; for benchmarks. Adds in place.
+  int (*allreduce_floats)(float* values, int count);
 };
 
 const RondeMpi* ronde_mpi();

@@ -96,6 +96,39 @@ ByNode inputs_by_node(const Call& call, int members) {
   return nodes;
 }
 
+std::vector<double> adasum(const std::vector<double>& a, const std::vector<double>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  std::vector<double> sum;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum.push_back((aa > 0 ? 1 - ab / (2 * aa) : 1) * a[i] + (bb > 0 ? 1 - ab / (2 * bb) : 1) * b[i]);
+  return sum;
+}
+
+// Who has joined is a vector of zeros.
+Bytes adasum(const Call& call, int members) {
+  const std::size_t count = call.shape.elements(), size = size_of(call.dtype);
+  std::vector<std::vector<double>> vectors(static_cast<std::size_t>(members), std::vector<double>(count));
+  for (int m = 0; m < members; ++m) {
+    if (!submits(call, m)) continue;
+    const Bytes input = make_input(call, m, members);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = detail::load_float(call.dtype, input.data() + i * size) * call.prescale;
+      vectors[static_cast<std::size_t>(m)][i] = narrowed(wire_type(call), value);
+    }
+  }
+  while (vectors.size() > 1) {
+    std::vector<std::vector<double>> next;
+    for (std::size_t i = 0; i + 1 < vectors.size(); i += 2) next.push_back(adasum(vectors[i], vectors[i + 1]));
+    if (vectors.size() % 2 == 1) next.push_back(vectors.back());
+    vectors = std::move(next);
+  }
+  Bytes out(count * size);
+  for (std::size_t i = 0; i < count; ++i)
+    store_number(call.dtype, out.data() + i * size, narrowed(wire_type(call), vectors[0][i] * call.postscale));
+  return out;
+}
+
 // Elements [begin, begin + count) of the reduction of all inputs.
 Bytes reduced(const Call& call, int members, std::size_t begin, std::size_t count) {
   const ByNode inputs = inputs_by_node(call, members);
@@ -149,6 +182,8 @@ Bytes expected_output(const Call& call, int member, int members) {
   const std::size_t count = output_shape(call, member, members).elements();
   switch (call.operation) {
     case Operation::Allreduce:
+      if (call.op == ReduceOp::Adasum) return adasum(call, members);
+      return reduced(call, members, 0, count);
     case Operation::Reduce: return reduced(call, members, 0, count);
     case Operation::ReduceScatter: {
       std::size_t begin = 0;
@@ -167,6 +202,19 @@ Bytes expected_output(const Call& call, int member, int members) {
     case Operation::Alltoall: return exchanged(call, member, members);
     case Operation::Send: return make_input(call, call.sender, members);
     default: return {};
+  }
+}
+
+double allowed_error(const Call& call, int members, double expected) {
+  if (call.operation != Operation::Allreduce || call.op != ReduceOp::Adasum) return 0;
+  // Values are up to 7, and no result is longer than the sum of its vectors.
+  const double largest = 7.0 * members * std::abs(call.prescale * call.postscale);
+  switch (wire_type(call)) {
+    case DType::F64: return 1e-14 * largest;
+    case DType::F32: return 1e-6 * largest;
+    // The one rounding may go the other way: one step of 11 or 8 bits.
+    case DType::F16: return std::abs(expected) * 0x1p-10 + 1e-6 * largest;
+    default: return std::abs(expected) * 0x1p-7 + 1e-6 * largest;
   }
 }
 

@@ -47,6 +47,17 @@ void reductions(Maker& maker) {
   }
 }
 
+// Lengths on both sides of what is cut among members.
+void adasums(Maker& maker) {
+  for (const Shape& shape : shapes()) maker.add([&](Call& call) { call.op = ReduceOp::Adasum, call.shape = shape; });
+  maker.add([](Call& call) { call.op = ReduceOp::Adasum, call.shape = {3, 1000}; });
+  maker.add([](Call& call) { call.op = ReduceOp::Adasum, call.values = Values::Small; });
+  maker.add([](Call& call) { call.op = ReduceOp::Adasum, call.shape = {700}, set_scales(call); });
+  if (!maker.wide_float()) return;
+  for (const Compression compression : {Compression::F16, Compression::BF16})
+    maker.add([&](Call& call) { call.op = ReduceOp::Adasum, call.compression = compression, call.shape = {2100}; });
+}
+
 void rows_that_differ(Maker& maker, int members) {
   for (const std::int64_t stride : {0, 1, 2}) {  // by member: equal; one more each; with zeros among them
     maker.add([&](Call& call) {
@@ -137,6 +148,9 @@ std::vector<Call> every_call(Operation operation, DType dtype, int members) {
   const auto count = static_cast<std::size_t>(members);
   switch (operation) {
     case Operation::Allreduce:
+      reductions(maker);
+      if (detail::is_float(dtype)) adasums(maker);
+      break;
     case Operation::Reduce:
     case Operation::ReduceScatter: reductions(maker); break;
     case Operation::Allgather:
@@ -176,6 +190,8 @@ Call any_joinable_call(Random& random, int members) {
             .op = random.once_in(3) ? ReduceOp::Average : ReduceOp::Sum,
             .root = random.below(members),
             .seed = random.next()};
+  const bool adasum = random.once_in(6) && call.operation == Operation::Allreduce && detail::is_float(dtype);
+  if (adasum) call.op = ReduceOp::Adasum;
   if (call.operation == Operation::Allreduce && random.once_in(4)) set_scales(call);
   return call;
 }

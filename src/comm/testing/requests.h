@@ -13,6 +13,7 @@ inline constexpr std::array kAllDTypes{DType::U8,  DType::I8,   DType::U16, DTyp
 static_assert(kAllDTypes.size() == kDTypes);
 inline constexpr std::array kAllReduceOps{ReduceOp::Sum, ReduceOp::Average, ReduceOp::Min, ReduceOp::Max,
                                           ReduceOp::Product};
+inline constexpr std::array kFloatDTypes{DType::F16, DType::BF16, DType::F32, DType::F64};
 // Those that everyone submits alike. Receive comes with Send; Join is a story of its own.
 inline constexpr std::array kAllOperations{
     Operation::Allreduce, Operation::Reduce,   Operation::Allgather,     Operation::Gather, Operation::Scatter,
