@@ -7,6 +7,7 @@
 #include "ronde/base/text.h"
 #include "ronde/base/version.h"
 #include "ronde/cli/bench.h"
+#include "ronde/cli/check.h"
 #include "ronde/cli/info.h"
 #include "ronde/cli/run.h"
 #include "ronde/cli/stage.h"
@@ -83,6 +84,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   add_info(app, command);
   add_bench(app, command);
   add_stage(app, command);
+  add_check_rank(app, command);
   RunLine line;
   add_run(app, line, command);
   add_start_rank(app, line, command);

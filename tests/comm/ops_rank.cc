@@ -1,9 +1,13 @@
-// Every operation and type between processes, against the reference. Prints "ok 1234 checks".
+// usage: ops_rank [few]. Every operation between processes, with every type or a few, against the reference. Prints
+// "ok 1234 checks".
 
+#include <array>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ronde/base/format.h"
@@ -29,9 +33,9 @@ class Checker {
   std::size_t checks_ = 0;
 };
 
-void check_everything(Checker& checker, const Group& group) {
+void check_everything(Checker& checker, const Group& group, std::span<const DType> types) {
   for (const Operation operation : kAllOperations)
-    for (const DType dtype : kAllDTypes) {
+    for (const DType dtype : types) {
       std::vector<Call> calls = every_call(operation, dtype, group.size());
       checker.check(group, calls, {.seed = 1 + static_cast<std::uint64_t>(dtype)});
       if (operation != Operation::Send) checker.check(group, calls, {.grouped = true});
@@ -60,10 +64,10 @@ void check_joins(Checker& checker, const Group& group) {
   if (group.join().wait().last_joined != group.size() - 1) throw std::runtime_error("another one joined last");
 }
 
-void run() {
+void run(std::span<const DType> types) {
   const auto engine = make_engine();
   Checker checker(*engine);
-  check_everything(checker, engine->world());
+  check_everything(checker, engine->world(), types);
   check_steps(checker, engine->world());
   check_joins(checker, engine->world());
   std::vector<int> backwards(static_cast<std::size_t>(engine->size()));
@@ -77,6 +81,12 @@ void run() {
 }  // namespace
 }  // namespace ronde::comm::tests
 
-int main() {
-  return ronde::comm::tests::run_program(ronde::comm::tests::run);
+int main(int count, char** arguments) {
+  using ronde::comm::DType;
+  constexpr auto few = std::to_array({DType::F32, DType::BF16, DType::I64});
+  return ronde::comm::tests::run_program([&] {
+    const bool all = count == 1;
+    if (!all && std::string_view(arguments[1]) != "few") throw std::runtime_error("usage: ops_rank [few]");
+    ronde::comm::tests::run(all ? std::span<const DType>(ronde::comm::tests::kAllDTypes) : few);
+  });
 }

@@ -31,7 +31,7 @@ def bash(script: str, path: str, cwd=ROOT) -> subprocess.CompletedProcess:
 
 def test_packages_that_dpkg_has_never_heard_of_are_missing(stubs):
     put(stubs, "dpkg-query", "echo 'g++ installed'; echo 'cmake config-files'; echo 'no package found' >&2; exit 1")
-    missing = bash("missing_packages", f"{stubs}:{os.environ['PATH']}").stdout.split()
+    missing = bash('missing_packages "${apt_packages[@]}"', f"{stubs}:{os.environ['PATH']}").stdout.split()
     assert "g++" not in missing
     assert {"cmake", "ninja-build", "libhwloc-dev"} <= set(missing)
 
@@ -53,6 +53,21 @@ def test_neither_root_nor_sudo(stubs, tools_there):
     else:
         assert done.returncode == 2
         assert "libtomlplusplus-dev" in done.stderr and "no sudo" in done.stderr
+
+
+@pytest.mark.parametrize(("user", "apt"), [("0", "exit 0"), ("0", "echo no network; exit 1"), ("1000", "exit 0")])
+def test_what_only_tests_need_stops_nobody(stubs, tmp_path, user, apt):
+    put(stubs, "dpkg-query", "echo 'munge installed'")
+    put(stubs, "id", f"echo {user}")
+    put(stubs, "apt-get", f'echo "$@" >>{tmp_path}/apt; {apt}')
+    put(stubs, "sudo", f"touch {tmp_path}/sudo")
+    done = bash("set_up_tests", f"{stubs}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    assert "slurm-wlm" in done.stdout and "munge" not in done.stdout
+    assert not (tmp_path / "sudo").exists()
+    assert (tmp_path / "apt").exists() == (user == "0")
+    assert ("skipped" in done.stdout) == (user != "0" or apt != "exit 0")
+    assert ("no network" in done.stderr) == (apt != "exit 0")
 
 
 def test_a_python_without_venv_leaves_nothing_half_made(stubs, tmp_path):

@@ -8,8 +8,10 @@ torch_cuda_size="3 GB to download, 8 GB on disk, most of it CUDA libraries"
 apt_packages=(
   g++ cmake ninja-build ccache mold git ca-certificates python3-dev python3-venv
   libhwloc-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
-  libgtest-dev libopenmpi-dev openmpi-bin
+  libgtest-dev libopenmpi-dev openmpi-bin libmpich-dev
 )
+# What only tests start. Without it they are skipped.
+test_packages=(mpich slurm-wlm munge iproute2)
 
 set_up() {
   set_up_system
@@ -19,12 +21,12 @@ set_up() {
 
 # --- Debian packages -------------------------------------------------------------------------------------------------
 
-missing_packages() {
+missing_packages() {  # of those named
   local installed
   # dpkg-query fails as soon as it does not know one of the names: that is an answer too.
-  installed=$({ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${apt_packages[@]}" 2>/dev/null || true; } |
+  installed=$({ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
     sed -n 's/ installed$//p')
-  printf '%s\n' "${apt_packages[@]}" | grep -vxF "$installed" || true
+  printf '%s\n' "$@" | grep -vxF "$installed" || true
 }
 
 # What the packages are for, so that other systems, where dpkg does not know them, can be used as they are.
@@ -40,26 +42,41 @@ set_up_system() {
     return
   fi
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "${apt_packages[@]}")
   [ ${#missing[@]} -eq 0 ] && return
-  local sudo=()
-  if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null; then
-      packages_refused "you are not root and there is no sudo" "${missing[@]}"
-      return
-    fi
-    sudo=(sudo)
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    packages_refused "you are not root and there is no sudo" "${missing[@]}"
+    return
   fi
   step "Installing ${#missing[@]} Debian packages" "compiler, libraries: ${missing[*]}"
-  local log
+  apt_install "${missing[@]}" || packages_refused "apt-get failed, see above" "${missing[@]}"
+}
+
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
+apt_install() {
+  local log code=0
   log=$(mktemp)
-  if ! { "${sudo[@]}" apt-get update &&
-    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
-    tail -n 5 "$log" >&2
-    rm -f "$log"
-    packages_refused "apt-get failed, see above" "${missing[@]}"
-  fi
+  { as_root apt-get update &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+    >"$log" 2>&1 || code=$?
+  [ $code -eq 0 ] || tail -n 5 "$log" >&2
   rm -f "$log"
+  return $code
+}
+
+# Slurm comes with services, so it is never put on a machine by sudo: root's are containers and test machines.
+set_up_tests() {
+  command -v dpkg-query >/dev/null || return 0
+  local missing
+  mapfile -t missing < <(missing_packages "${test_packages[@]}")
+  [ ${#missing[@]} -eq 0 ] && return
+  if [ "$(id -u)" -ne 0 ]; then
+    note "Some tests are skipped without root's: apt-get install --no-install-recommends ${missing[*]}"
+    return
+  fi
+  step "Installing ${#missing[@]} Debian packages" "for tests alone: ${missing[*]}"
+  apt_install "${missing[@]}" || note "apt-get failed, see above: some tests are skipped without ${missing[*]}."
 }
 
 packages_refused() {

@@ -114,6 +114,7 @@ void MpiOwner::check(int code, const std::string& what) const {
 // hosts MPICH's own hangs now and then over TCP, and its launcher does not miss it.
 void MpiOwner::end() {
   std::lock_guard lock(mutex());
+  if (!owner()) return;  // MPI has started, and then its world could not be right
   const MpiOwner& self = *owner();
   if (self.table_->finalized() || self.table_->begin_barrier() != 0) return;
   const Deadline until = Deadline::after(kEndTime);
