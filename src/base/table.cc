@@ -9,6 +9,16 @@ std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
 }
 
+Table& Table::drop_empty_columns() {
+  for (std::size_t c = columns_.size(); c-- > 0;) {
+    if (!std::ranges::all_of(rows_, [&](const auto& row) { return row[c].empty(); })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    columns_.erase(columns_.begin() + at);
+    for (auto& row : rows_) row.erase(row.begin() + at);
+  }
+  return *this;
+}
+
 std::string Table::text(int indent) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {

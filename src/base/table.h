@@ -24,6 +24,9 @@ class Table {
   // REQUIRES: one cell a column.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
+  // Without the columns that say nothing in any row.
+  Table& drop_empty_columns();
+
   // A line of titles, then the rows, each ending in a newline and starting with `indent` blanks.
   std::string text(int indent = 0) const;
 

@@ -12,6 +12,13 @@ TEST(Table, AlignsColumnsAndCutsTrailingBlanks) {
   EXPECT_EQ(table.text(2), "    bytes  link\n        4  shm\n  1048576  é\n");
 }
 
+TEST(Table, DropsColumnsThatSayNothing) {
+  Table table({{"rank"}, {"GPU"}, {"network card"}});
+  table.add({"0", "", "ib0"});
+  table.add({"1", "", ""});
+  EXPECT_EQ(table.drop_empty_columns().text(), "rank  network card\n0     ib0\n1\n");
+}
+
 TEST(Table, CountsCharactersNotBytes) {
   EXPECT_EQ(display_width("└─ é"), 4u);
 }

@@ -9,6 +9,7 @@
 #include "ronde/cli/bench.h"
 #include "ronde/cli/info.h"
 #include "ronde/cli/run.h"
+#include "ronde/cli/stage.h"
 #include "ronde/cli/start_rank.h"
 
 namespace ronde::cli {
@@ -81,6 +82,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   std::function<int(const Context&)> command;
   add_info(app, command);
   add_bench(app, command);
+  add_stage(app, command);
   RunLine line;
   add_run(app, line, command);
   add_start_rank(app, line, command);

@@ -20,6 +20,7 @@
 #include "ronde/launch/ask.h"
 #include "ronde/launch/horovodrun.h"
 #include "ronde/launch/job.h"
+#include "ronde/launch/visible_gpus.h"
 #include "ronde/launch/walltime.h"
 #include "ronde/topology/binding.h"
 #include "ronde/topology/host.h"
@@ -77,19 +78,21 @@ launch::RankCount rank_count(const RunFlags& flags) {
 int start(const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
   RunRequest request{.flags = flags,
                      .command = command,
-                     .binding = {.policy = topology::parse_policy(flags.bind)},
+                     .binding = binding_request(flags.node, 1, context.environment),
                      .settings = settings_for_ranks(context.settings)};
   const launch::HostPlan plan =
       launch::plan_hosts({.hosts = flags.hosts, .hostfile = flags.hostfile, .count = rank_count(flags)},
                          context.environment, topology::host_name(), launch::read_whole_file);
   for (const std::string& warning : plan.placement.warnings) context.log.warn("{}", warning);
   add_deadline(request.settings, context);
+  request.settings.merge(variables_for_ranks(flags.node));
   return plan.here && flags.launcher == "auto" ? run_here(request, plan, context)
                                                : run_elsewhere(request, plan, context);
 }
 
 int run_or_print(const RunFlags& flags, const RunLine& line, const Context& context) {
   for (const std::string& note : line.notes) context.log.info("{}", note);
+  if (flags.node.where) return run_where(*flags.node.where);
   if (flags.check_build) {
     fmt::print("{}", check_build_text(context));
     return 0;
@@ -114,15 +117,6 @@ void add_where_flags(CLI::App& run, RunFlags& flags) {
       ->group(group);
   run.add_option("--ranks-per-node", flags.per_host, "Slots of every machine")->type_name("N")->group(group);
   run.add_flag("--oversubscribe", flags.oversubscribe, "Allow more ranks than slots")->group(group);
-}
-
-void add_binding_flags(CLI::App& run, RunFlags& flags) {
-  const std::string group = "Which cores ranks get";
-  run.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
-      ->type_name("POLICY")
-      ->group(group);
-  run.add_flag("--verbose", flags.verbose, "Say more: where the ranks are, and the launcher's command line")
-      ->group(group);
 }
 
 void add_launcher_flags(CLI::App& run, RunFlags& flags) {
@@ -224,26 +218,27 @@ launch::Stream stream_of(std::FILE* file, const Context& context) {
 }
 
 int run_here(const RunRequest& request, const launch::HostPlan& plan, const Context& context) {
-  const topology::Machine machine = topology::discover();
+  const topology::Machine machine = launch::with_visible_gpus(topology::discover(), context.environment);
   topology::BindingRequest binding = request.binding;
   binding.ranks = plan.placement.ranks;
   if (binding.ranks > kMostRanksHere)
     throw Error::bad_input("{} ranks are more than one machine gets, {}", binding.ranks, kMostRanksHere);
-  const launch::Job job{.command = launch::in_container(request.flags.container, request.command, !machine.gpus.empty(),
-                                                        context.environment),
-                        .binding = topology::plan_binding(machine, binding),
-                        .host = machine.hostname,
-                        .environment = context.environment,
-                        .settings = request.settings,
-                        .grace = context.settings.get<"launch.grace">(),
-                        .out = stream_of(stdout, context),
-                        .err = stream_of(stderr, context)};
+  launch::Job job{.command = launch::in_container(request.flags.container, request.command, !machine.gpus.empty(),
+                                                  context.environment),
+                  .binding = topology::plan_binding(machine, binding),
+                  .host = machine.hostname,
+                  .environment = context.environment,
+                  .settings = request.settings,
+                  .grace = context.settings.get<"launch.grace">(),
+                  .out = stream_of(stdout, context),
+                  .err = stream_of(stderr, context)};
+  apply(request.flags.node, job);
   if (request.flags.dry_run) {
     fmt::print("{}", describe_here(job, context));
     return 0;
   }
-  for (const std::string& warning : job.binding.warnings) context.log.warn("{}", warning);
-  return launch::run_job(job);
+  show_binding(request.flags.node, job.binding, context);
+  return run_staged(request.flags.node, std::move(job), context);
 }
 
 RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app) {
@@ -272,7 +267,7 @@ void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context
   auto flags = std::make_shared<RunFlags>();
   CLI::App* run = app.add_subcommand("run", "Start a command as several ranks, on this machine or on many");
   add_where_flags(*run, *flags);
-  add_binding_flags(*run, *flags);
+  add_node_flags(*run, flags->node);
   add_launcher_flags(*run, *flags);
   add_container_flags(*run, *flags);
   add_script_flags(*run, *flags);
@@ -285,7 +280,7 @@ void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context
       "What follows the command belongs to it. Ranks find RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT\n"
       "in their environment, as torchrun sets them. The first rank that fails stops the others.");
   run->callback([flags, &line, &command] {
-    if (!flags->check_build) check_command(*flags, line);
+    if (!flags->check_build && !flags->node.where) check_command(*flags, line);
     command = [flags, &line](const Context& context) { return run_or_print(*flags, line, context); };
   });
 }

@@ -6,6 +6,7 @@
 #include "ronde/base/environment.h"
 #include "ronde/cli/app.h"
 #include "ronde/cli/run.h"
+#include "ronde/cli/run_node.h"
 #include "ronde/launch/container.h"
 #include "ronde/launch/job.h"
 #include "ronde/launch/plan_hosts.h"
@@ -18,8 +19,8 @@ namespace ronde::cli {
 struct RunFlags {
   std::string ranks, per_host, hosts, hostfile;
   std::string launcher = "auto", mpi_args, binding_args;
-  bool oversubscribe = false, tcp = false, dry_run = false, verbose = false, check_build = false;
-  std::string bind = "auto";
+  bool oversubscribe = false, tcp = false, dry_run = false, check_build = false;
+  NodeFlags node;
   launch::Container container;
   std::string config_file, script, time, nodes, gpus, account, queue, job_name = "ronde";
 };

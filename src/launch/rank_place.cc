@@ -6,7 +6,6 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
-#include "ronde/comm/socket_bootstrap.h"
 #include "ronde/launch/rank_environment.h"
 
 namespace ronde::launch {
@@ -84,19 +83,16 @@ RankPlace rank_place(const Environment& environment, std::optional<LauncherKind>
 }
 
 Environment::Variables started_environment(const Environment& environment, const RankPlace& place,
-                                           const std::string& master, const topology::RankBinding& binding) {
-  const JobFacts facts{.size = place.local_size, .master_port = 0, .bootstrap = ""};
-  Environment::Variables variables = rank_environment(environment, facts, binding);
-  variables["RANK"] = std::to_string(place.rank);
-  variables["WORLD_SIZE"] = std::to_string(place.size);
-  variables["LOCAL_RANK"] = std::to_string(place.local_rank);
-  variables["LOCAL_WORLD_SIZE"] = std::to_string(place.local_size);
-  variables["GROUP_RANK"] = std::to_string(place.node);
-  const auto colon = master.rfind(':');
-  variables["MASTER_ADDR"] = master.substr(0, colon);
-  variables["MASTER_PORT"] = master.substr(colon + 1);
-  for (const auto* name : {comm::kBootstrapVariable, comm::kRankVariable, comm::kSizeVariable}) variables.erase(name);
-  return variables;
+                                           const StartedJob& job, const topology::RankBinding& binding) {
+  JobFacts facts{.id = job.master, .size = place.size, .local_size = place.local_size, .node = place.node};
+  facts.ranks.assign(static_cast<std::size_t>(place.local_size), 0);
+  facts.ranks[static_cast<std::size_t>(place.local_rank)] = place.rank;  // nobody asks for the others here
+  const auto colon = job.master.rfind(':');
+  facts.master_address = job.master.substr(0, colon);
+  facts.master_port = parse_number<int>(job.master.substr(colon + 1)).value_or(0);
+  facts.attempt = job.attempt;
+  facts.settings = job.settings;
+  return rank_environment(environment, facts, binding);
 }
 
 }  // namespace ronde::launch

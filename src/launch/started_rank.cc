@@ -17,7 +17,8 @@
 #include "ronde/launch/detail/signals.h"
 #include "ronde/launch/detail/spawn.h"
 #include "ronde/launch/outcome.h"
-#include "ronde/topology/affinity.h"
+#include "ronde/launch/place.h"
+#include "ronde/launch/visible_gpus.h"
 #include "ronde/topology/draw.h"
 
 namespace ronde::launch {
@@ -183,8 +184,8 @@ class Watch {
 namespace {
 
 // Binds this thread, which the program inherits, and says what it starts with.
-Program prepare(const StartedRank& rank, Way& way) {
-  const topology::Machine machine = topology::discover();
+Program prepare(const StartedRank& rank, Way& way, std::optional<Placed>& placed) {
+  const topology::Machine machine = with_visible_gpus(topology::discover(), rank.environment);
   topology::BindingRequest request = rank.binding;
   request.ranks = rank.place.local_size;
   const topology::BindingPlan plan = topology::plan_binding(machine, request);
@@ -196,10 +197,10 @@ Program prepare(const StartedRank& rank, Way& way) {
       way.take(RankStream::Err, fmt::format("ranks of {}, from {} on:\n{}", rank.host,
                                             rank.place.rank - rank.place.local_rank, topology::draw(plan)));
   }
-  if (plan.policy != topology::Policy::None) topology::bind_this_thread(binding.cpus);
+  if (plan.policy != topology::Policy::None) placed.emplace(binding);
   const auto command = in_container(rank.container, rank.command, !machine.gpus.empty(), rank.environment);
   return {find_program(command.front(), rank.environment), command,
-          started_environment(rank.environment, rank.place, rank.master, binding)};
+          started_environment(rank.environment, rank.place, {rank.master, rank.attempt, rank.settings}, binding)};
 }
 
 }  // namespace
@@ -219,7 +220,8 @@ int run_started_rank(const StartedRank& rank) {
   RankEnd end{.rank = rank.place.rank, .outcome = {}, .host = rank.host};
   int stops = 0;
   try {
-    const Program program = prepare(rank, *way);
+    std::optional<Placed> placed;
+    const Program program = prepare(rank, *way, placed);
     const pid_t pid = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals);
     out.write.close();
     err.write.close();

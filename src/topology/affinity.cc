@@ -60,4 +60,14 @@ bool prefer_memory_of(int numa_index) {
   return syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes.data(), nodes.size() * kBits + 1) == 0;
 }
 
+void prefer_no_memory() {
+  syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0);
+}
+
+bool memory_is_left_to_the_kernel() {
+  int mode = MPOL_DEFAULT;
+  syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0);
+  return mode == MPOL_DEFAULT;
+}
+
 }  // namespace ronde::topology

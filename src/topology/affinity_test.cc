@@ -36,5 +36,15 @@ TEST(Affinity, MemoryOfADomainThatIsNotThereIsRefusedWithoutAnError) {
   EXPECT_THROW(prefer_memory_of(-1), Error);
 }
 
+TEST(Affinity, MemoryIsPreferredAndGivenBack) {
+  std::thread([] {
+    EXPECT_TRUE(memory_is_left_to_the_kernel());
+    if (!prefer_memory_of(0)) GTEST_SKIP() << "the kernel lets nobody choose here, as in many containers";
+    EXPECT_FALSE(memory_is_left_to_the_kernel());
+    prefer_no_memory();
+    EXPECT_TRUE(memory_is_left_to_the_kernel());
+  }).join();
+}
+
 }  // namespace
 }  // namespace ronde::topology

@@ -141,11 +141,10 @@ RankBinding make_binding(const Machine& machine, const std::vector<Unit>& units,
   binding.cores.assign(cores.begin(), cores.end());
   binding.numa.assign(domains.begin(), domains.end());
   binding.threads = threads;
-  if (request.policy != Policy::None) {
-    binding.omp_places = detail::format_places(places);
-  } else {
+  if (request.policy == Policy::None)
     binding.cpus = binding.compute = binding.engine = all_cpus(machine);
-  }
+  else
+    binding.omp_places = detail::format_places(request.pin_threads ? places : std::vector{binding.cpus});
   return binding;
 }
 
@@ -157,11 +156,9 @@ void add_devices(const Machine& machine, const std::vector<Unit>& units, const s
     for (const int unit : share.units) home.insert(machine.cores[units[unit].core].numa);
     domains.emplace_back(home.begin(), home.end());
   }
-  const auto gpus = detail::nearest_gpus(machine, domains);
   const auto networks = detail::nearest_networks(machine, domains);
   for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    plan.ranks[rank].gpu = gpus[rank];
-    if (plan.policy == Policy::Gpu) plan.ranks[rank].gpu = static_cast<int>(rank % machine.gpus.size());
+    if (!machine.gpus.empty()) plan.ranks[rank].gpu = static_cast<int>(rank % machine.gpus.size());
     if (networks[rank]) plan.ranks[rank].network = machine.networks[*networks[rank]].name;
   }
 }

@@ -37,8 +37,17 @@ TEST(Binding, OneRankGetsTheWholeMachine) {
   EXPECT_EQ(compute_cpus(plan), Texts{"0-3"});
   EXPECT_EQ(plan.ranks[0].numa, (std::vector<int>{0, 1}));
   EXPECT_EQ(plan.ranks[0].threads, 4);
-  EXPECT_EQ(plan.ranks[0].omp_places, "{0}:4");
+  EXPECT_EQ(plan.ranks[0].omp_places, "{0:4}");
   EXPECT_EQ(plan.warnings, Texts{});
+}
+
+TEST(Binding, ThreadsStayOnTheirRanksCoresOrEachOnItsOwnByChoice) {
+  const BindingPlan loose = plan_on("core:4 pu:1", {.ranks = 2});
+  EXPECT_EQ(loose.ranks[1].omp_places, "{2:2}");
+  const BindingPlan pinned = plan_on("core:4 pu:1", {.ranks = 2, .pin_threads = true});
+  EXPECT_EQ(pinned.ranks[1].omp_places, "{2}:2");
+  const BindingPlan few = plan_on("core:4 pu:1", {.ranks = 1, .threads = 2});
+  EXPECT_EQ(few.ranks[0].omp_places, "{0:4}") << "what else the rank starts may use its other cores";
 }
 
 TEST(Binding, RanksSpreadOverPackagesAndDomains) {
@@ -67,18 +76,19 @@ TEST(Binding, MoreRanksThanCoresTakeTurnsWithOneLineOfWarning) {
 }
 
 TEST(Binding, HardwareThreadsAreLeftIdleOrUsedByChoice) {
-  const BindingPlan idle = plan_on("core:4 pu:2", {.ranks = 2});
+  const BindingPlan idle = plan_on("core:4 pu:2", {.ranks = 2, .pin_threads = true});
   EXPECT_EQ(compute_cpus(idle), (Texts{"0,2", "4,6"}));
   EXPECT_EQ(engine_cpus(idle), (Texts{"3", "7"})) << "a thread that computes nothing";
   EXPECT_EQ(idle.ranks[1].cpus.format(), "4,6-7");
   EXPECT_EQ(idle.ranks[1].omp_places, "{4}:2:2");
 
-  const BindingPlan used = plan_on("core:4 pu:2", {.ranks = 2, .hardware_threads = true});
+  const BindingPlan used = plan_on("core:4 pu:2", {.ranks = 2, .hardware_threads = true, .pin_threads = true});
   EXPECT_EQ(compute_cpus(used), (Texts{"0-3", "4-7"}));
   EXPECT_EQ(used.ranks[1].threads, 4);
   EXPECT_EQ(used.ranks[1].omp_places, "{4}:4");
 
-  const BindingPlan two = plan_on("core:4 pu:2", {.ranks = 2, .threads = 2, .hardware_threads = true});
+  const BindingPlan two =
+      plan_on("core:4 pu:2", {.ranks = 2, .threads = 2, .hardware_threads = true, .pin_threads = true});
   EXPECT_EQ(two.ranks[1].omp_places, "{4:2},{6:2}") << "a core for each thread";
 
   const BindingPlan many = plan_on("core:2 pu:2", {.ranks = 4, .hardware_threads = true});
@@ -100,7 +110,7 @@ TEST(Binding, ThreadsThatDoNotFitADomainCrossItAndTooManyAreSaid) {
   EXPECT_EQ(compute_cpus(crossing), (Texts{"0-4", "6-10", "11-15"}));
   EXPECT_EQ(crossing.ranks[0].numa, (std::vector<int>{0, 1}));
 
-  const BindingPlan crowded = plan_on("core:4 pu:1", {.ranks = 2, .threads = 4});
+  const BindingPlan crowded = plan_on("core:4 pu:1", {.ranks = 2, .threads = 4, .pin_threads = true});
   EXPECT_EQ(crowded.ranks[1].threads, 4);
   EXPECT_EQ(crowded.ranks[1].omp_places, "{2}:2");
   EXPECT_EQ(crowded.warnings, Texts{"2 ranks with 4 threads each are more than 4 cores"});
@@ -144,6 +154,30 @@ TEST(Binding, RanksSitNextToTheirGpu) {
   EXPECT_EQ(plan.ranks[0].gpu, 0);
   EXPECT_EQ(plan.ranks[1].gpu, 1);
   EXPECT_EQ(plan.warnings, Texts{});
+}
+
+TEST(Binding, ANodeForTrainingUnderEachPolicy) {
+  const Machine machine = from_xml(TOPOLOGY_TESTDATA "/four_gpus.xml");
+  const auto cores = [&](int ranks, Policy policy) {
+    Texts found;
+    for (const RankBinding& rank : plan_binding(machine, {.ranks = ranks, .policy = policy}).ranks)
+      found.push_back(CpuSet(rank.cores).format() + " " + rank.network);
+    return found;
+  };
+  EXPECT_EQ(cores(4, Policy::Gpu), (Texts{"4-7 ib0", "0-3 ib0", "12-15 ib1", "8-11 ib1"}));
+  EXPECT_EQ(cores(4, Policy::Core), (Texts{"0-3 ib0", "4-7 ib0", "8-11 ib1", "12-15 ib1"}));
+  EXPECT_EQ(cores(2, Policy::Core), (Texts{"0-7 ib0", "8-15 ib1"}));
+  EXPECT_EQ(cores(8, Policy::Numa),
+            (Texts{"0-3 ib0", "0-3 ib0", "4-7 ib0", "4-7 ib0", "8-11 ib1", "8-11 ib1", "12-15 ib1", "12-15 ib1"}));
+  EXPECT_EQ(cores(2, Policy::Socket), (Texts{"0-7 ib0", "8-15 ib1"}));
+  EXPECT_EQ(cores(1, Policy::None), Texts{"0-15 ib0"});
+
+  const BindingPlan hidden = plan_binding(with_visible_gpus(machine, "2,3"), {.ranks = 2});
+  EXPECT_EQ(hidden.policy, Policy::Gpu);
+  EXPECT_EQ(hidden.ranks[0].numa, std::vector<int>{3}) << "next to the first GPU that it will see";
+  EXPECT_EQ(plan_binding(with_visible_gpus(machine, ""), {.ranks = 2}).policy, Policy::Core);
+  EXPECT_EQ(plan_binding(machine, {.ranks = 4, .policy = Policy::Core}).warnings,
+            Texts{"bound by core, ranks 0-3 sit far from their GPUs; --bind gpu puts them next to these"});
 }
 
 TEST(Binding, GpusOnOnePackageKeepEverybodyThere) {

@@ -50,7 +50,10 @@ Machine discover() {
     machine = restricted(std::move(machine), affinity_of_this_thread());
     machine.limits = detail::read_limits("/");
     for (NetworkCard& card : machine.networks) detail::read_card_state("/", card);
-    for (Gpu& gpu : machine.gpus) gpu.name = detail::read_gpu_name("/", gpu.bus_id).value_or(gpu.name);
+    for (Gpu& gpu : machine.gpus) {
+      gpu.name = detail::read_gpu_fact("/", gpu.bus_id, "Model").value_or(gpu.name);
+      gpu.uuid = detail::read_gpu_fact("/", gpu.bus_id, "GPU UUID").value_or("");
+    }
   }
   return machine;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ronde/base/format.h"
+#include "ronde/base/table.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
 #include "ronde/topology/detail/tree.h"
@@ -129,16 +130,26 @@ std::string draw(const Machine& machine, const DrawOptions& options) {
   return render_tree(root, options.ascii);
 }
 
-std::string draw(const BindingPlan& plan, const DrawOptions& options) {
-  const std::string ranks = counted(plan.ranks.size(), "rank");
-  std::string out = plan.policy == Policy::None ? fmt::format("{}, not bound\n", ranks)
-                                                : fmt::format("{}, bound by {}\n", ranks, name(plan.policy));
-  std::vector<std::vector<std::string>> rows{
-      {"rank", "cores", "compute cpus", "engine cpus", "threads", "NUMA", "network card", "GPU"}};
-  for (const RankBinding& rank : plan.ranks) rows.push_back(table_row(rank));
-  out += detail::render_table(rows, options.ascii);
-  for (const std::string& warning : plan.warnings) out += fmt::format("warning: {}\n", warning);
-  return out;
+std::string summary(const BindingPlan& plan) {
+  CpuSet cores;
+  for (const RankBinding& rank : plan.ranks) cores |= CpuSet(rank.cores);
+  const std::string how = plan.policy == Policy::None ? "not bound" : fmt::format("bound by {}", name(plan.policy));
+  return fmt::format("{}, {}: {} each, on {}", counted(plan.ranks.size(), "rank"), how,
+                     counted(static_cast<std::size_t>(plan.ranks.front().threads), "thread"),
+                     counted(static_cast<std::size_t>(cores.size()), "core"));
+}
+
+std::string draw(const BindingPlan& plan) {
+  Table table({{"rank", Align::Right},
+               {"cores"},
+               {"compute cpus"},
+               {"engine cpus"},
+               {"threads", Align::Right},
+               {"NUMA"},
+               {"network card"},
+               {"GPU"}});
+  for (const RankBinding& rank : plan.ranks) table.add(table_row(rank));
+  return table.drop_empty_columns().text();
 }
 
 }  // namespace ronde::topology

@@ -18,7 +18,11 @@ struct DrawOptions {
 //   │  │  └─ GPU 0: NVIDIA H200, 0000:1b:00.0
 std::string draw(const Machine& machine, const DrawOptions& options = {});
 
-// A table with one row a rank, then the warnings.
-std::string draw(const BindingPlan& plan, const DrawOptions& options = {});
+// A table with one row a rank. Columns that say nothing on this machine are left out.
+std::string draw(const BindingPlan& plan);
+
+// The same in a line without its end: "4 ranks, bound by gpu: 3 threads each, on 16 cores".
+// REQUIRES: at least one rank.
+std::string summary(const BindingPlan& plan);
 
 }  // namespace ronde::topology

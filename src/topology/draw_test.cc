@@ -56,21 +56,22 @@ TEST(Draw, DomainsThatSpanPackagesAndThoseWithoutCores) {
 }
 
 TEST(Draw, ThePlanAsATable) {
-  EXPECT_EQ(draw(plan_binding(example(), {.ranks = 2, .policy = Policy::Core})),
-            "2 ranks, bound by core\n"
+  const BindingPlan plan = plan_binding(from_xml(TOPOLOGY_TESTDATA "/four_gpus.xml"), {.ranks = 4});
+  EXPECT_EQ(summary(plan), "4 ranks, bound by gpu: 4 threads each, on 16 cores");
+  EXPECT_EQ(draw(plan),
             "rank  cores  compute cpus  engine cpus  threads  NUMA  network card  GPU\n"
-            "────────────────────────────────────────────────────────────────────────\n"
-            "0     0-1    0             1            1        0     ib0           0\n"
-            "1     2      2                          1        1     ib0           0\n"
-            "warning: the control group grants the time of 2.5 cores on 3 cores; threads are limited to it\n");
+            "   0  4-7    4-7           23                 4  1     ib0           0\n"
+            "   1  0-3    0-3           19                 4  0     ib0           1\n"
+            "   2  12-15  12-15         31                 4  3     ib1           2\n"
+            "   3  8-11   8-11          27                 4  2     ib1           3\n");
 }
 
 TEST(Draw, ThePlanWithoutColumnsThatSayNothing) {
-  EXPECT_EQ(draw(plan_binding(from_synthetic("core:2 pu:1"), {.ranks = 1, .policy = Policy::None}), {.ascii = true}),
-            "1 rank, not bound\n"
+  const BindingPlan plan = plan_binding(from_synthetic("core:2 pu:1"), {.ranks = 1, .policy = Policy::None});
+  EXPECT_EQ(summary(plan), "1 rank, not bound: 2 threads each, on 2 cores");
+  EXPECT_EQ(draw(plan),
             "rank  cores  compute cpus  threads  NUMA\n"
-            "----------------------------------------\n"
-            "0     0-1    0-1           2        0\n");
+            "   0  0-1    0-1                 2  0\n");
 }
 
 }  // namespace

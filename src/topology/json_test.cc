@@ -29,7 +29,7 @@ TEST(TopologyJson, TellsThePlanRankByRank) {
   const nlohmann::json json = to_json(plan);
   EXPECT_EQ(json["policy"], "core");
   EXPECT_EQ(json["ranks"][1]["compute"], "2-3");
-  EXPECT_EQ(json["ranks"][1]["omp_places"], "{2}:2");
+  EXPECT_EQ(json["ranks"][1]["omp_places"], "{2:2}");
   EXPECT_EQ(json["ranks"][1]["numa"], nlohmann::json::array({1}));
   EXPECT_TRUE(json["ranks"][1]["gpu"].is_null());
   EXPECT_TRUE(json["warnings"].empty());

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "ronde/base/text.h"
+
 namespace ronde::topology {
 
 namespace {
@@ -56,6 +58,18 @@ void drop_unused_parts(Machine& machine) {
     if (card.numa) card.numa = domain_at[*card.numa];
 }
 
+// The GPU that a word of CUDA_VISIBLE_DEVICES means. A UUID may be shortened to its beginning.
+std::optional<Gpu> gpu_named(const std::vector<Gpu>& gpus, std::string_view word) {
+  if (const auto number = parse_number<int>(word)) {
+    if (*number < 0 || *number >= static_cast<int>(gpus.size())) return std::nullopt;
+    return gpus[*number];
+  }
+  if (word.empty()) return std::nullopt;
+  for (const Gpu& gpu : gpus)
+    if (gpu.uuid.starts_with(word)) return gpu;
+  return Gpu{.name = std::string(word), .bus_id = "unknown bus", .uuid = std::string(word)};
+}
+
 }  // namespace
 
 Machine restricted(Machine machine, const CpuSet& cpus) {
@@ -63,6 +77,17 @@ Machine restricted(Machine machine, const CpuSet& cpus) {
   machine.forbidden_cores +=
       static_cast<int>(std::erase_if(machine.cores, [](const Core& core) { return core.cpus.empty(); }));
   drop_unused_parts(machine);
+  return machine;
+}
+
+Machine with_visible_gpus(Machine machine, std::string_view list) {
+  std::vector<Gpu> visible;
+  for (const std::string_view word : split(list, ',')) {
+    auto gpu = gpu_named(machine.gpus, trim(word));
+    if (!gpu) break;
+    visible.push_back(std::move(*gpu));
+  }
+  machine.gpus = std::move(visible);
   return machine;
 }
 

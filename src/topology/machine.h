@@ -42,6 +42,7 @@ struct Gpu {
   std::string name;
   std::string bus_id;            // as nvidia-smi and CUDA write it: 0000:1b:00.0
   std::optional<int> numa = {};  // the nearest domain, where the machine knows
+  std::string uuid = {};         // GPU-8932f937-..., where the driver says
 };
 
 struct NetworkCard {
@@ -84,6 +85,11 @@ Machine from_xml(const std::filesystem::path& file);
 // The same machine as seen by a process that may use only `cpus`: other cores are counted as forbidden, and domains
 // and packages go when they hold neither a core of ours nor a device, so that a small job sees a small machine.
 Machine restricted(Machine machine, const CpuSet& cpus);
+
+// The same machine as seen by a program that finds `list` in CUDA_VISIBLE_DEVICES (or what other makers call it): the
+// GPUs that it names, in its order, which is how the program will number them. Numbers count by bus id; names that the
+// machine does not know stand for a GPU that is somewhere. As for CUDA, the list ends at the first number that is none.
+Machine with_visible_gpus(Machine machine, std::string_view list);
 
 CpuSet all_cpus(const Machine& machine);
 std::uint64_t memory_bytes(const Machine& machine);  // of all domains, whatever the limits

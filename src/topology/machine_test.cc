@@ -75,6 +75,27 @@ TEST(Machine, RestrictedKeepsADomainThatHoldsADevice) {
   EXPECT_EQ(machine.numa[*machine.gpus[0].numa].index, 0);
 }
 
+std::vector<std::string> buses(const Machine& machine) {
+  std::vector<std::string> found;
+  for (const Gpu& gpu : machine.gpus) found.push_back(gpu.bus_id);
+  return found;
+}
+
+TEST(Machine, GpusThatAreHiddenAreNotThere) {
+  using Texts = std::vector<std::string>;
+  Machine machine = from_xml(TOPOLOGY_TESTDATA "/four_gpus.xml");
+  machine.gpus[1].uuid = "GPU-8932f937-d72c-4106";
+  EXPECT_EQ(buses(machine), (Texts{"0000:07:00.0", "0000:0f:00.0", "0000:87:00.0", "0000:8f:00.0"}));
+  EXPECT_EQ(buses(with_visible_gpus(machine, "3,1")), (Texts{"0000:8f:00.0", "0000:0f:00.0"})) << "in that order";
+  EXPECT_EQ(buses(with_visible_gpus(machine, "GPU-8932, 0")), (Texts{"0000:0f:00.0", "0000:07:00.0"}));
+  EXPECT_EQ(buses(with_visible_gpus(machine, "2,-1,0")), Texts{"0000:87:00.0"}) << "what follows -1 is hidden";
+  EXPECT_EQ(buses(with_visible_gpus(machine, "")), Texts{});
+  EXPECT_EQ(buses(with_visible_gpus(machine, "7")), Texts{});
+  const Machine slice = with_visible_gpus(machine, "MIG-4b19");
+  ASSERT_EQ(slice.gpus.size(), 1u) << "it is there, even if we cannot say where";
+  EXPECT_EQ(slice.gpus[0].numa, std::nullopt);
+}
+
 TEST(Machine, RefusesWhatIsNoMachine) {
   EXPECT_THROW(from_synthetic("two sockets, please"), Error);
   try {

@@ -113,15 +113,26 @@ def test_rank_zero_reads_standard_input(launcher, build_dir, clean_env, mark, tm
     assert sorted(job.out.splitlines()) == ["[0] end", "[0] read one", "[0] read two", "[1] end"]
 
 
-TIDY = "trap 'sleep 1.5; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
+# Rank 1 fails once rank 0 can tidy up.
+TIDY = """if [ $RANK = 1 ]; then until [ -e ready ]; do sleep 0.05; done; exit 4; fi
+trap 'sleep 1.5; echo saved; exit 0' TERM; touch ready; while :; do sleep 0.1; done"""
 
 
 def test_ranks_have_time_to_tidy_up_when_another_fails(launch):
     """mpirun itself would kill them after a second."""
-    done = launch(2, "bash", "-c", f"[ $RANK = 0 ] || exit 4; {TIDY}")
-    assert (done.returncode, done.stdout) == (4, "[0] ready\n[0] saved\n"), done.stderr
+    done = launch(2, "bash", "-c", TIDY)
+    assert (done.returncode, done.stdout) == (4, "[0] saved\n"), done.stderr
 
 
 def test_ranks_that_do_not_stop_are_killed(launch):
     done = launch(2, "--launch-grace", "200ms", "bash", "-c", "[ $RANK = 0 ] || exit 4; trap '' TERM; sleep 100")
     assert done.returncode == 4, done.stderr
+
+
+def test_what_dry_run_prints_can_be_run(launch, clean_env, mark, tmp_path):
+    text = launch(2, "--dry-run", "bash", "-c", "echo $RANK of $WORLD_SIZE; exit $RANK").stdout
+    env = clean_env | {"JOB_MARK": mark, "RONDE_LOG_LEVEL": "error"}
+    done = subprocess.run(["sh"], input=text, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert sorted(done.stdout.split("\n")) == ["", "[0] 0 of 2", "[1] 1 of 2"], done.stderr
+    assert f"rank 1 on {HOST} failed: exit code 1\n" in done.stderr
+    assert done.returncode == 1

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("slurm", reason="there is no Slurm for tests")
 from slurm_fixtures import slurm  # noqa: E402, F401
+from test_run_launchers import MPI_SIZE, TIDY  # noqa: E402
 
 HOST = os.uname().nodename
 ENV = {"RONDE_LOG_LEVEL": "error"}
@@ -46,17 +47,14 @@ def test_output_through_srun_is_whole(in_job):
         assert mine == [str(number) for number in range(1, 20001)] + ["x" * 5000]
 
 
-def test_the_first_rank_that_fails_is_named_and_the_others_tidy_up(in_job):
-    script = "[ $RANK = 0 ] || exit 4; trap 'sleep 1.5; echo saved; exit 0' TERM; while :; do sleep 0.1; done"
-    done = in_job(2, "--launcher", "srun", "bash", "-c", script)
+def test_the_first_rank_that_fails_is_named_and_the_others_tidy_up(in_job, tmp_path):
+    done = in_job(2, "--launcher", "srun", "bash", "-c", f"cd {tmp_path}; {TIDY}")
     assert (done.returncode, done.stdout) == (4, "[0] saved\n"), done.stderr
     assert f"rank 1 on {HOST} failed first: exit code 4\n" in done.stderr
 
 
 @pytest.mark.parametrize("launcher", ["srun", "mpirun"])
 def test_open_mpi_in_a_job(in_job, launcher):
-    from test_run_launchers import MPI_SIZE
-
     done = in_job(2, "--launcher", launcher, sys.executable, "-c", MPI_SIZE, "libmpi.so.40")
     if "cannot open shared object" in done.stderr:
         pytest.skip("Open MPI's library is not installed")

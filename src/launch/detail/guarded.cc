@@ -102,7 +102,7 @@ Watched watch(pid_t child, const Signals& signals, TerminalInput& input) {
 
 }  // namespace
 
-int guarded(const std::function<int(int lifeline)>& work) {
+int guarded(const std::function<int(int lifeline)>& work, bool* signalled) {
   open_standard_descriptors();
   const Subreaper subreaper;
   const Signals signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT});
@@ -116,6 +116,7 @@ int guarded(const std::function<int(int lifeline)>& work) {
   ends.input.read.close();
   TerminalInput input(std::move(ends.input.write));
   const Watched watched = watch(child, signals, input);
+  if (signalled) *signalled = !watched.signals.empty();
   end_children(Deadline::after(kKillTime));
   throw_written_error(ends.failure.read.get());
   const Outcome& outcome = watched.outcome;

@@ -15,6 +15,8 @@ namespace ronde::launch::detail {
 // `work` must come to an end by itself.
 // REQUIRES: the calling process has no other children and no other threads.
 // FAILS WITH: System when the child is killed.
-int guarded(const std::function<int(int lifeline)>& work);
+//
+// `signalled`, where given, becomes true when a signal was passed on to `work`.
+int guarded(const std::function<int(int lifeline)>& work, bool* signalled = nullptr);
 
 }  // namespace ronde::launch::detail

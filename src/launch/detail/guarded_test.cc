@@ -85,17 +85,21 @@ TEST(Guarded, WhenTheVisibleProcessIsKilledTheChildSeesIt) {
 }
 
 TEST(Guarded, PassesSignalsOn) {
-  EXPECT_EQ(guarded([](int) {
-              sigset_t set;
-              sigemptyset(&set);
-              sigaddset(&set, SIGTERM);
-              sigprocmask(SIG_BLOCK, &set, nullptr);
-              kill(getppid(), SIGTERM);
-              int number = 0;
-              sigwait(&set, &number);
-              return number;
-            }),
-            SIGTERM);
+  const auto wait_for_a_signal = [](int) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    kill(getppid(), SIGTERM);
+    int number = 0;
+    sigwait(&set, &number);
+    return number;
+  };
+  bool signalled = false;
+  EXPECT_EQ(guarded(wait_for_a_signal, &signalled), SIGTERM);
+  EXPECT_TRUE(signalled);
+  EXPECT_EQ(guarded([](int) { return 0; }, &signalled), 0);
+  EXPECT_FALSE(signalled);
 }
 
 }  // namespace

@@ -34,17 +34,26 @@ class LineSplitter {
   std::string bar_;   // what a terminal would still show: the last one that \r has ended
 };
 
+// As much of a line as takes `columns` on a terminal; escape sequences take none, and those after the cut stay, for
+// they may turn a colour off.
+std::string fit(std::string_view line, std::size_t columns);
+
+// Columns that a rank's number takes in front of its lines: 4 for "[0] ".
+int prefix_width(int rank);
+
 // Writes lines of all ranks to one place, each with its rank in front.
 class Prefixer {
  public:
   struct Look {
     bool color = false;
     bool terminal = false;  // bars are shown; elsewhere only what stays
+    int columns = 0;        // of the terminal: a bar that is wider would wrap and could not be wiped; 0: unknown
   };
 
   explicit Prefixer(Look look) : look_(look) {}
 
-  void write(int rank, std::string_view line, LineEnd end, std::string& to);
+  // `stamp`: what stands in front of all; empty or ending in a blank.
+  void write(int rank, std::string_view line, LineEnd end, std::string& to, std::string_view stamp = {});
 
  private:
   Look look_;

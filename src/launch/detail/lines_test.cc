@@ -72,6 +72,28 @@ TEST(Prefixer, BarsTakeEachOthersPlaceOnATerminalAndStayOutOfFiles) {
   EXPECT_EQ(written({.terminal = false}, lines), "[0] done\n[1] x\n");
 }
 
+TEST(Prefixer, ABarThatIsTooWideIsCutAndALineIsNot) {
+  const Prefixer::Look narrow{.terminal = true, .columns = 10};
+  EXPECT_EQ(written(narrow, {{0, "123456789~"}}), "[0] 12345\r") << "one column stays free: some terminals wrap there";
+  EXPECT_EQ(written(narrow, {{0, "123456789"}}), "[0] 123456789\n");
+  EXPECT_EQ(written({.terminal = true, .columns = 3}, {{0, "12~"}}), "[0] \r");
+}
+
+TEST(Prefixer, TheTimeStandsInFrontOfAll) {
+  Prefixer prefixer({});
+  std::string to;
+  prefixer.write(3, "a", LineEnd::Newline, to, "12:00:01.500 ");
+  EXPECT_EQ(to, "12:00:01.500 [3] a\n");
+}
+
+TEST(Fit, CountsCharactersAndLeavesColoursWhole) {
+  EXPECT_EQ(fit("abc", 5), "abc");
+  EXPECT_EQ(fit("abc", 2), "ab");
+  EXPECT_EQ(fit("█▉ 50%", 3), "█▉ ");
+  EXPECT_EQ(fit("\x1b[32mabc\x1b[0m", 1), "\x1b[32ma\x1b[0m") << "what turns the colour off stays";
+  EXPECT_EQ(fit("a\x1b[", 5), "a\x1b[") << "cut off in the middle";
+}
+
 TEST(Tail, KeepsTheLastTwentyLines) {
   Tail tail;
   EXPECT_EQ(tail.lines(), Texts{});

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <ctime>
+
+#include "ronde/base/format.h"
 
 namespace ronde::launch::detail {
 namespace {
@@ -14,22 +18,35 @@ bool same_file(int a, int b) {
   return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
+// "12:31:02.123 ", as in our log.
+std::string time_of_day() {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format("{:02}:{:02}:{:02}.{:03} ", local.tm_hour, local.tm_min, local.tm_sec,
+                     now.time_since_epoch().count() % 1000);
+}
+
 }  // namespace
 
-Output::Output(const Stream& out, const Stream& err, int ranks) : tails_(static_cast<std::size_t>(ranks)) {
-  places_.push_back({Outlet(out.descriptor), Prefixer({out.color, out.terminal})});
+Output::Output(const Stream& out, const Stream& err, int ranks, Display display, bool append)
+    : tails_(static_cast<std::size_t>(ranks)), display_(std::move(display)), append_(append) {
+  places_.push_back({Outlet(out.descriptor), Prefixer({out.color, out.terminal, out.columns})});
   if (!same_file(out.descriptor, err.descriptor))
-    places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal})});
+    places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal, err.columns})});
 }
 
 void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
-  add_source(rank, places_.front(), std::move(out));
-  add_source(rank, places_.back(), std::move(err));
+  add_source(rank, places_.front(), std::move(out), "out");
+  add_source(rank, places_.back(), std::move(err), "err");
 }
 
-void Output::add_source(int rank, Place& place, FileDescriptor pipe) {
+void Output::add_source(int rank, Place& place, FileDescriptor pipe, const char* ending) {
   if (pipe) stop_blocking(pipe.get());
-  sources_.push_back({rank, &place, std::move(pipe)});
+  RankFile file;
+  if (!display_.folder.empty()) file = RankFile(display_.folder / fmt::format("rank.{}.{}", rank, ending), append_);
+  sources_.push_back({rank, &place, std::move(pipe), std::move(file)});
 }
 
 void Output::watch(Poller& poller) {
@@ -57,13 +74,20 @@ bool Output::take_from(Source& source) {
   return true;
 }
 
-LineSplitter::Take Output::writer_of(const Source& source) {
-  Tail& tail = tails_[static_cast<std::size_t>(source.rank)];
-  return [&source, &tail](std::string_view line, LineEnd end) {
-    if (end == LineEnd::Newline) tail.add(line);
-    Place& place = *source.place;
-    if (!place.outlet.broken()) place.prefixer.write(source.rank, line, end, place.outlet.bytes());
-  };
+void Output::write_line(Source& source, std::string_view line, LineEnd end) {
+  const bool stays = end == LineEnd::Newline;
+  const std::string stamp = display_.timestamps ? time_of_day() : "";
+  if (stays) {
+    tails_[static_cast<std::size_t>(source.rank)].add(line);
+    if (const auto trouble = source.file.write(stamp, line)) say("ronde: " + *trouble + "\n");
+  }
+  if (display_.quiet && source.rank != 0) return;
+  Place& place = *source.place;
+  if (!place.outlet.broken()) place.prefixer.write(source.rank, line, end, place.outlet.bytes(), stamp);
+}
+
+LineSplitter::Take Output::writer_of(Source& source) {
+  return [this, &source](std::string_view line, LineEnd end) { write_line(source, line, end); };
 }
 
 bool Output::ended() const {

@@ -9,6 +9,7 @@
 #include "ronde/launch/detail/lines.h"
 #include "ronde/launch/detail/outlet.h"
 #include "ronde/launch/detail/poller.h"
+#include "ronde/launch/detail/rank_file.h"
 #include "ronde/launch/job.h"
 
 namespace ronde::launch::detail {
@@ -17,7 +18,8 @@ namespace ronde::launch::detail {
 // write; one that is gone makes them find a broken pipe, as if they had written there themselves.
 class Output {
  public:
-  Output(const Stream& out, const Stream& err, int ranks);
+  // `append`: files of an earlier attempt are gone on with, not begun anew.
+  Output(const Stream& out, const Stream& err, int ranks, Display display = {}, bool append = false);
 
   // The reading ends of a rank's pipes.
   void add(int rank, FileDescriptor out, FileDescriptor err);
@@ -48,16 +50,20 @@ class Output {
     int rank;
     Place* place;
     FileDescriptor pipe;
+    RankFile file;
     LineSplitter lines = {};
   };
 
-  void add_source(int rank, Place& place, FileDescriptor pipe);
+  void add_source(int rank, Place& place, FileDescriptor pipe, const char* ending);
   bool take_from(Source& source);  // false: nothing there now, or closed
-  LineSplitter::Take writer_of(const Source& source);
+  void write_line(Source& source, std::string_view line, LineEnd end);
+  LineSplitter::Take writer_of(Source& source);
 
   std::deque<Place> places_;  // one only, when both streams go to the same file: lines must not mix there
   std::deque<Source> sources_;
   std::vector<Tail> tails_;
+  Display display_;
+  bool append_;
 };
 
 }  // namespace ronde::launch::detail

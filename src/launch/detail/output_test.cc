@@ -2,6 +2,10 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <thread>
 
@@ -67,6 +71,72 @@ TEST(Output, BothStreamsIntoOneFileShareItsLines) {
   for (int round = 0; round < 5; ++round) watch(output);
   const std::string text = take(file.read);
   EXPECT_TRUE(text == "[0] " + longer + "\n[0] error\n" || text == "[0] error\n[0] " + longer + "\n");
+}
+
+// Two ranks say something on both streams, and end.
+void two_ranks_speak(Output& output) {
+  for (const int rank : {0, 1}) {
+    Hands hands;
+    put(hands.out.write, "bar\rout of " + std::to_string(rank) + "\n");
+    put(hands.err.write, "err of " + std::to_string(rank) + "\n");
+    hands.join(output, rank);
+  }
+  output.finish();
+  for (int round = 0; round < 3; ++round) watch(output);
+}
+
+TEST(Output, AFileForEachRankAndStream) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("rank-files-{}", getpid());
+  std::filesystem::create_directory(folder);
+  const auto text = [&](const char* name) {
+    std::ifstream file(folder / name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const Pipe out = Pipe::make(), err = Pipe::make();
+  for (const bool append : {false, false, true}) {
+    Output output({.descriptor = out.write.get()}, {.descriptor = err.write.get()}, 2, {.folder = folder}, append);
+    two_ranks_speak(output);
+    if (append) continue;
+    EXPECT_EQ(text("rank.0.out"), "out of 0\n") << "begun anew, and without the bar";
+    EXPECT_EQ(text("rank.1.err"), "err of 1\n");
+  }
+  EXPECT_EQ(text("rank.0.out"), "out of 0\nout of 0\n");
+  EXPECT_NE(take(out.read).find("[1] out of 1\n"), std::string::npos) << "shown as well";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Output, QuietShowsRankZeroAndKeepsTheLastLinesOfTheOthers) {
+  const Pipe out = Pipe::make(), err = Pipe::make();
+  Output output({.descriptor = out.write.get()}, {.descriptor = err.write.get()}, 2, {.quiet = true});
+  two_ranks_speak(output);
+  EXPECT_EQ(take(out.read), "[0] out of 0\n");
+  EXPECT_EQ(take(err.read), "[0] err of 0\n");
+  EXPECT_EQ(output.last_lines(1), (std::vector<std::string>{"out of 1", "err of 1"}));
+}
+
+TEST(Output, AFileThatCannotBeWrittenIsSaidOnce) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("full-{}", getpid());
+  std::filesystem::create_directory(folder);
+  for (const char* name : {"rank.0.out", "rank.1.out"}) std::filesystem::create_symlink("/dev/full", folder / name);
+  const Pipe out = Pipe::make(), err = Pipe::make();
+  Output output({.descriptor = out.write.get()}, {.descriptor = err.write.get()}, 2, {.folder = folder});
+  Hands hands;
+  put(hands.out.write, "one\ntwo\n");
+  hands.join(output, 0);
+  output.finish();
+  for (int round = 0; round < 3; ++round) watch(output);
+  EXPECT_EQ(take(out.read), "[0] one\n[0] two\n");
+  EXPECT_EQ(take(err.read), "ronde: cannot write " + (folder / "rank.0.out").string() +
+                                ", the rest of that output is not kept: No space left on device\n");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Output, TimesStandInFront) {
+  const Pipe out = Pipe::make(), err = Pipe::make();
+  Output output({.descriptor = out.write.get()}, {.descriptor = err.write.get()}, 2, {.timestamps = true});
+  two_ranks_speak(output);
+  EXPECT_TRUE(std::regex_search(take(out.read), std::regex(R"(\d\d:\d\d:\d\d\.\d\d\d \[0\] out of 0)")));
 }
 
 TEST(Output, AtTheEndNothingIsLost) {

@@ -11,8 +11,8 @@
 #include "ronde/launch/detail/descendants.h"
 #include "ronde/launch/detail/free_port.h"
 #include "ronde/launch/detail/spawn.h"
+#include "ronde/launch/place.h"
 #include "ronde/launch/rank_environment.h"
-#include "ronde/topology/affinity.h"
 
 namespace ronde::launch::detail {
 namespace {
@@ -23,34 +23,21 @@ using Clock = std::chrono::steady_clock;
 // How long the output of processes that a rank left behind is waited for: a pipe into tee may still have lines.
 constexpr auto kLinger = 1s;
 
-// Binds the calling thread for a while; what it starts meanwhile inherits that.
-class BoundHere {
- public:
-  explicit BoundHere(const topology::CpuSet& cpus) : before_(topology::affinity_of_this_thread()) {
-    topology::bind_this_thread(cpus);
-  }
-  BoundHere(const BoundHere&) = delete;
-  BoundHere& operator=(const BoundHere&) = delete;
-  ~BoundHere() {
-    try {
-      topology::bind_this_thread(before_);
-    } catch (const Error&) {  // the administrator has taken cpus away meanwhile: the launcher runs where it may
-    }
-  }
-
- private:
-  topology::CpuSet before_;
-};
+// How wide a line may be so that it fits the terminal with its rank in front; where bars go, standard error, counts.
+int columns_for(const Job& job) {
+  if (!job.err.terminal || job.err.columns == 0) return 0;
+  const int ranks = static_cast<int>(job.binding.ranks.size());
+  return std::max(1, job.err.columns - prefix_width(ranks - 1) - 1);
+}
 
 }  // namespace
 
-Runner::Runner(const Job& job, std::string program, int lifeline)
+Runner::Runner(const Job& job, Start start)
     : job_(job),
-      program_(std::move(program)),
-      lifeline_(lifeline),
+      start_(std::move(start)),
       signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}),
       server_(static_cast<int>(job.binding.ranks.size())),
-      output_(job.out, job.err, static_cast<int>(job.binding.ranks.size())),
+      output_(job.out, job.err, static_cast<int>(job.binding.ranks.size()), job.display, start_.attempt > 1),
       escalation_(job.grace) {}
 
 int Runner::run() {
@@ -74,14 +61,17 @@ void Runner::start_ranks() {
 }
 
 void Runner::start_rank(const topology::RankBinding& binding, int master_port, int in) {
-  const JobFacts facts{.size = static_cast<int>(job_.binding.ranks.size()),
+  const JobFacts facts{.id = start_.id,
+                       .size = static_cast<int>(job_.binding.ranks.size()),
                        .master_port = master_port,
                        .bootstrap = server_.address(),
+                       .attempt = start_.attempt,
+                       .columns = columns_for(job_),
                        .settings = job_.settings};
-  const Program program{program_, job_.command, rank_environment(job_.environment, facts, binding)};
+  const Program program{start_.program, job_.command, rank_environment(job_.environment, facts, binding)};
   Pipe out = Pipe::make(), err = Pipe::make();
-  std::optional<BoundHere> bound;
-  if (job_.binding.policy != topology::Policy::None) bound.emplace(binding.cpus);
+  std::optional<Placed> placed;
+  if (job_.binding.policy != topology::Policy::None) placed.emplace(binding);
   const pid_t pid = start_process(program, {in, out.write.get(), err.write.get()}, signals_);
   running_.emplace(pid, binding.rank);
   output_.add(binding.rank, std::move(out.read), std::move(err.read));
@@ -94,7 +84,7 @@ bool Runner::finished() const {
 void Runner::watch_once(std::optional<Time> until) {
   Poller poller;
   poller.add(signals_.descriptor(), POLLIN, [this] { take_signals(); });
-  if (!guardian_lost_) poller.add(lifeline_, POLLIN, [this] { lost_guardian(); });
+  if (!guardian_lost_) poller.add(start_.lifeline, POLLIN, [this] { lost_guardian(); });
   output_.watch(poller);
   poller.wait(until);
   send(escalation_.tick(Clock::now()));

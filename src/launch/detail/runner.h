@@ -20,8 +20,13 @@ namespace ronde::launch::detail {
 // Verdict decide. Runs inside guarded(), which kills what is left.
 class Runner {
  public:
-  // `program`: where job.command.front() lies; `lifeline`: see guarded().
-  Runner(const Job& job, std::string program, int lifeline);
+  struct Start {
+    std::string program;  // where job.command.front() lies
+    std::string id;       // of the job, the same in all attempts
+    int attempt = 1;
+    int lifeline = -1;  // see guarded()
+  };
+  Runner(const Job& job, Start start);
 
   // To be called once. Returns the exit code.
   int run();
@@ -42,8 +47,7 @@ class Runner {
   void print_rest();
 
   const Job& job_;
-  std::string program_;
-  int lifeline_;
+  Start start_;
   Signals signals_;
   comm::SocketBootstrapServer server_;  // after signals_: its thread must not get any
   Output output_;

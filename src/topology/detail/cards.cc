@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "ronde/base/format.h"
+#include "ronde/base/text.h"
 #include "ronde/topology/detail/files.h"
 
 namespace ronde::topology::detail {
@@ -68,14 +69,13 @@ void read_card_state(const std::filesystem::path& root, NetworkCard& card) {
   if (mbit > 0) card.gbit_per_s = mbit / 1000.0;
 }
 
-std::optional<std::string> read_gpu_name(const std::filesystem::path& root, const std::string& bus_id) {
+std::optional<std::string> read_gpu_fact(const std::filesystem::path& root, const std::string& bus_id,
+                                         std::string_view key) {
   std::istringstream lines(read_small_file(root / "proc/driver/nvidia/gpus" / bus_id / "information").value_or(""));
-  constexpr std::string_view kKey = "Model:";
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kKey)) continue;
-    const std::size_t start = line.find_first_not_of(" \t", kKey.size());
-    if (start != std::string::npos) return line.substr(start);
-  }
+  const std::string start = fmt::format("{}:", key);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(start) && !trim(line.substr(start.size())).empty())
+      return std::string(trim(std::string_view(line).substr(start.size())));
   return std::nullopt;
 }
 

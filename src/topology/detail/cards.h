@@ -28,7 +28,8 @@ std::optional<double> parse_gbit(std::string_view rate);  // "400 Gb/sec (4X NDR
 
 // Fills in state and speed; reads below `root` what lies below / on a real machine.
 void read_card_state(const std::filesystem::path& root, NetworkCard& card);
-// The name that NVIDIA's driver gives a GPU. Absent without that driver.
-std::optional<std::string> read_gpu_name(const std::filesystem::path& root, const std::string& bus_id);
+// What NVIDIA's driver says about a GPU: `key` is "Model" or "GPU UUID". Absent without that driver.
+std::optional<std::string> read_gpu_fact(const std::filesystem::path& root, const std::string& bus_id,
+                                         std::string_view key);
 
 }  // namespace ronde::topology::detail

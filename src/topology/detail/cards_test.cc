@@ -58,11 +58,13 @@ TEST(Cards, ReadStateAndSpeedWhereTheKernelTells) {
   EXPECT_TRUE(read("unknown", "").up);
 }
 
-TEST(Cards, TakeAGpusNameFromItsDriver) {
-  const FakeFiles files{{"proc/driver/nvidia/gpus/0000:1b:00.0/information",
-                         "Model: \t\t NVIDIA H200\nIRQ:   \t\t 77\nVideo BIOS: \t 96.00\n"}};
-  EXPECT_EQ(read_gpu_name(files.root(), "0000:1b:00.0"), "NVIDIA H200");
-  EXPECT_EQ(read_gpu_name(files.root(), "0000:1c:00.0"), std::nullopt);
+TEST(Cards, TakeAGpusNamesFromItsDriver) {
+  const FakeFiles files{
+      {"proc/driver/nvidia/gpus/0000:1b:00.0/information",
+       "Model: \t\t NVIDIA H200\nIRQ:   \t\t 77\nGPU UUID: \t GPU-8932f937-d72c\nVideo BIOS: \t 96.00\n"}};
+  EXPECT_EQ(read_gpu_fact(files.root(), "0000:1b:00.0", "Model"), "NVIDIA H200");
+  EXPECT_EQ(read_gpu_fact(files.root(), "0000:1b:00.0", "GPU UUID"), "GPU-8932f937-d72c");
+  EXPECT_EQ(read_gpu_fact(files.root(), "0000:1c:00.0", "Model"), std::nullopt);
 }
 
 }  // namespace

@@ -18,31 +18,6 @@ int distance(const Machine& machine, const std::vector<int>& domains, const std:
   return least;
 }
 
-enum class First { Unused, Near };
-
-// Each rank in turn takes the best of `candidates`; of equals, the first.
-template <class Device>
-std::vector<std::optional<int>> hand_out(const Machine& machine, const std::vector<Device>& devices,
-                                         const std::vector<int>& candidates, First first,
-                                         const std::vector<std::vector<int>>& domains) {
-  std::vector<int> users(devices.size());
-  std::vector<std::optional<int>> chosen;
-  for (const std::vector<int>& home : domains) {
-    std::optional<int> best;
-    std::pair<int, int> best_cost;
-    for (const int device : candidates) {
-      std::pair<int, int> cost{users[device], distance(machine, home, devices[device].numa)};
-      if (first == First::Near) std::swap(cost.first, cost.second);
-      if (best && cost >= best_cost) continue;
-      best = device;
-      best_cost = cost;
-    }
-    if (best) ++users[*best];
-    chosen.push_back(best);
-  }
-  return chosen;
-}
-
 std::pair<bool, double> quality(const NetworkCard& card) {
   return {card.kind != NetworkCard::Kind::Ethernet, card.gbit_per_s.value_or(0)};
 }
@@ -59,14 +34,24 @@ std::vector<int> best_cards(const std::vector<NetworkCard>& cards) {
 
 }  // namespace
 
-std::vector<std::optional<int>> nearest_gpus(const Machine& machine, const std::vector<std::vector<int>>& domains) {
-  std::vector<int> all;
-  for (std::size_t i = 0; i < machine.gpus.size(); ++i) all.push_back(static_cast<int>(i));
-  return hand_out(machine, machine.gpus, all, First::Unused, domains);
-}
-
+// Each rank in turn takes the best; of equals, the first.
 std::vector<std::optional<int>> nearest_networks(const Machine& machine, const std::vector<std::vector<int>>& domains) {
-  return hand_out(machine, machine.networks, best_cards(machine.networks), First::Near, domains);
+  const std::vector<int> candidates = best_cards(machine.networks);
+  std::vector<int> users(machine.networks.size());
+  std::vector<std::optional<int>> chosen;
+  for (const std::vector<int>& home : domains) {
+    std::optional<int> best;
+    std::pair<int, int> best_cost;
+    for (const int card : candidates) {
+      const std::pair<int, int> cost{distance(machine, home, machine.networks[card].numa), users[card]};
+      if (best && cost >= best_cost) continue;
+      best = card;
+      best_cost = cost;
+    }
+    if (best) ++users[*best];
+    chosen.push_back(best);
+  }
+  return chosen;
 }
 
 }  // namespace ronde::topology::detail

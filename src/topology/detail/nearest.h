@@ -7,12 +7,8 @@
 
 namespace ronde::topology::detail {
 
-// For each rank, given the domains (positions in Machine::numa) it runs on, a device (position in the machine's list).
-
-// GPUs: used equally before near, because a busy neighbour is worse than a long way.
-std::vector<std::optional<int>> nearest_gpus(const Machine& machine, const std::vector<std::vector<int>>& domains);
-
-// Network cards: near before used equally, and only among the best that are up: a fabric before Ethernet, then by
+// For each rank, given the domains (positions in Machine::numa) it runs on, a network card (position in
+// Machine::networks): near before used equally, and only among the best that are up: a fabric before Ethernet, then by
 // speed.
 std::vector<std::optional<int>> nearest_networks(const Machine& machine, const std::vector<std::vector<int>>& domains);
 

@@ -15,16 +15,7 @@ NetworkCard card(const char* name, NetworkCard::Kind kind, std::optional<int> nu
   return {.name = name, .rdma = {}, .kind = kind, .bus_id = {}, .numa = numa, .gbit_per_s = speed, .up = up};
 }
 
-TEST(Nearest, EveryRankGetsAnotherGpuAndTheNearOneFirst) {
-  Machine machine = two_by_two();
-  for (const int numa : {3, 2, 1, 0}) machine.gpus.push_back({"gpu", "bus", numa});
-  EXPECT_EQ(nearest_gpus(machine, {{0}, {1}, {2}, {3}}), (Chosen{3, 2, 1, 0}));
-  EXPECT_EQ(nearest_gpus(machine, {{0}, {0}, {0}, {0}, {0}}), (Chosen{3, 2, 0, 1, 3}))
-      << "its own domain, its package, the rest, then round again";
-}
-
-TEST(Nearest, WithoutDevicesThereIsNone) {
-  EXPECT_EQ(nearest_gpus(two_by_two(), {{0}, {3}}), (Chosen{{}, {}}));
+TEST(Nearest, WithoutCardsThereIsNone) {
   EXPECT_EQ(nearest_networks(two_by_two(), {{0}}), (Chosen{{}}));
 }
 

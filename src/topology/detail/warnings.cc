@@ -10,20 +10,38 @@
 namespace ronde::topology::detail {
 namespace {
 
+bool is_near(const Machine& machine, const RankBinding& rank) {
+  const std::optional<int>& home = machine.gpus[*rank.gpu].numa;
+  return machine.numa.size() == 1 ||
+         (home && std::count(rank.numa.begin(), rank.numa.end(), machine.numa[*home].index) > 0);
+}
+
+// Another policy was asked for, and every rank has a GPU: is it near all the same?
+void about_other_policies(const Machine& machine, const BindingPlan& plan, std::vector<std::string>& warnings) {
+  if (plan.policy == Policy::None || plan.ranks.size() > machine.gpus.size()) return;
+  std::vector<int> far;
+  for (const RankBinding& rank : plan.ranks)
+    if (machine.gpus[*rank.gpu].numa && !is_near(machine, rank)) far.push_back(rank.rank);
+  if (far.empty()) return;
+  const bool one = far.size() == 1;
+  warnings.push_back(fmt::format("bound by {}, rank{} {} far from {}; --bind gpu puts {}", name(plan.policy),
+                                 one ? "" : "s", CpuSet(far).format() + (one ? " sits" : " sit"),
+                                 one ? "its GPU" : "their GPUs", one ? "it next to that" : "them next to these"));
+}
+
 void about_gpus(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
                 std::vector<std::string>& warnings) {
   if (request.policy == Policy::Gpu && machine.gpus.empty())
     warnings.emplace_back("there is no GPU to bind to; ranks are spread over the cores instead");
-  if (plan.policy != Policy::Gpu) return;
+  if (plan.policy != Policy::Gpu) return about_other_policies(machine, plan, warnings);
   if (request.ranks > static_cast<int>(machine.gpus.size()))
     warnings.push_back(
         fmt::format("{} share {}, in turn", counted(request.ranks, "rank"), counted(machine.gpus.size(), "GPU")));
   for (const RankBinding& rank : plan.ranks) {
-    const Gpu& gpu = machine.gpus[*rank.gpu];
-    const bool near = gpu.numa && std::count(rank.numa.begin(), rank.numa.end(), machine.numa[*gpu.numa].index);
-    if (near || machine.numa.size() == 1) continue;
-    warnings.push_back(fmt::format("rank {} cannot sit next to GPU {}: {}", rank.rank, *rank.gpu,
-                                   gpu.numa ? "no core there is ours" : "the machine does not say where it is"));
+    if (is_near(machine, rank)) continue;
+    warnings.push_back(
+        fmt::format("rank {} cannot sit next to GPU {}: {}", rank.rank, *rank.gpu,
+                    machine.gpus[*rank.gpu].numa ? "no core there is ours" : "the machine does not say where it is"));
   }
 }
 
