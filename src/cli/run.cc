@@ -16,6 +16,7 @@
 #include "ronde/base/terminal.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/cli/check.h"
 #include "ronde/cli/run_flags.h"
 #include "ronde/launch/ask.h"
 #include "ronde/launch/horovodrun.h"
@@ -76,7 +77,8 @@ launch::RankCount rank_count(const RunFlags& flags) {
           .oversubscribe = flags.oversubscribe};
 }
 
-int start(const RunFlags& flags, const std::vector<std::string>& command, const Context& context) {
+int start(const RunFlags& flags, const std::vector<std::string>& program, const Context& context) {
+  const std::vector<std::string> command = flags.check ? preflight_command(program) : program;
   RunRequest request{.flags = flags,
                      .command = command,
                      .binding = binding_request(flags.node, 1, context.environment),
@@ -118,6 +120,9 @@ void add_where_flags(CLI::App& run, RunFlags& flags) {
       ->type_name("FILE")
       ->group(group);
   run.add_option("--ranks-per-node", flags.per_host, "Slots of every machine")->type_name("N")->group(group);
+  run.add_flag("--check", flags.check,
+               "Start nothing, but look in seconds whether it would run well: every rank, machine and link")
+      ->group(group);
   run.add_flag("--oversubscribe", flags.oversubscribe, "Allow more ranks than slots")->group(group);
 }
 
@@ -197,7 +202,7 @@ void put_into_our_words(RunLine& line) {
 
 void check_command(const RunFlags& flags, const RunLine& line) {
   parse_count("-n", flags.ranks, kMostRanks);
-  if (!line.command.empty()) return;
+  if (!line.command.empty() || flags.check) return;
   if (flags.ranks.empty())
     throw Error::bad_input("say how many ranks, and what to run: ronde run -n 4 python train.py");
   throw Error::bad_input("say what to run: ronde run -n {} python train.py", flags.ranks);
@@ -234,11 +239,11 @@ int run_here(const RunRequest& request, const launch::HostPlan& plan, const Cont
                   .grace = context.settings.get<"launch.grace">(),
                   .out = stream_of(stdout, context),
                   .err = stream_of(stderr, context)};
+  apply(request.flags.node, job);
   if (request.flags.dry_run) {
     fmt::print("{}", describe_here(job, context));
     return 0;
   }
-  apply(request.flags.node, job);
   show_binding(request.flags.node, job.binding, context);
   return run_staged(request.flags.node, std::move(job), context);
 }

@@ -33,27 +33,67 @@ launch::MpiFamily mpi_family(const Context& context) {
 }
 
 // What every rank starts with: ourselves, then the command.
-Words rank_command(const RunRequest& request, const launch::HostPlan& plan, const LaunchRequest& launch, bool relay) {
+struct Attempt {
+  int attempt = 1;
+  bool relay = true;
+};
+
+void append(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+bool stages(const RunFlags& flags) {
+  return !flags.node.stage.empty() || !flags.node.unstage.empty();
+}
+
+// Folders of a job are named after this.
+std::string job_number() {
+  return std::to_string(getpid());
+}
+
+Words stage_words(const RunFlags& flags) {
+  Words words{"--job", job_number()};
+  for (const std::string& what : flags.node.stage) words.insert(words.end(), {"--stage", what});
+  for (const std::string& what : flags.node.unstage) words.insert(words.end(), {"--unstage", what});
+  if (!flags.node.stage_to.empty()) words.insert(words.end(), {"--stage-to", flags.node.stage_to});
+  return words;
+}
+
+std::string this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+// Ourselves in front of a command, on every rank of a placement.
+Words start_words(const LaunchRequest& launch) {
+  return {this_program(), "start-rank",
+          "--launcher",   std::string(name(launch.launcher.kind)),
+          "--layout",     launch::format_layout(launch::layout_of(launch.placement)),
+          "--master",     fmt::format("{}:{}", launch.placement.hosts.front().name, launch::master_port())};
+}
+Words rank_command(const RunRequest& request, const LaunchRequest& launch, const Attempt& attempt) {
   const RunFlags& flags = request.flags;
-  Words words{std::filesystem::read_symlink("/proc/self/exe").string(),
-              "start-rank",
-              "--launcher",
-              std::string(name(launch.launcher.kind)),
-              "--layout",
-              launch::format_layout(launch::layout_of(plan.placement)),
-              "--master",
-              fmt::format("{}:{}", plan.placement.hosts.front().name, launch::master_port())};
+  Words words = start_words(launch);
   const bool launcher_binds = !flags.binding_args.empty();
-  NodeFlags node = flags.node;
-  if (launcher_binds) node.bind = "none";
-  for (std::string& word : binding_words(node)) words.push_back(std::move(word));
+  words.insert(words.end(), {"--bind", launcher_binds ? "none" : std::string(topology::name(request.binding.policy))});
+  if (stages(flags)) append(words, stage_words(flags));
+  if (flags.node.threads > 0) words.insert(words.end(), {"--threads", std::to_string(flags.node.threads)});
+  if (request.binding.hardware_threads) words.insert(words.end(), {"--hyperthreads", "use"});
+  if (request.binding.pin_threads) words.emplace_back("--pin-threads");
   if (!flags.container.image.empty()) words.insert(words.end(), {"--container", flags.container.image});
   for (const std::string& bind : flags.container.binds) words.insert(words.end(), {"--container-bind", bind});
   if (flags.node.verbose) words.emplace_back("--verbose");
-  if (relay) words.emplace_back("--relay");
+  if (attempt.attempt > 1) words.insert(words.end(), {"--attempt", std::to_string(attempt.attempt)});
+  if (attempt.relay) words.emplace_back("--relay");
   words.emplace_back("--");
   words.insert(words.end(), request.command.begin(), request.command.end());
   return words;
+}
+
+// Where an attempt goes after machines have been left out.
+launch::Placement placement_on(const std::vector<launch::HostSlots>& slots, int ranks, bool oversubscribe) {
+  std::vector<launch::Host> hosts;
+  for (const launch::HostSlots& host : slots) hosts.push_back({host.host, host.slots, host.slots});
+  return launch::place_ranks(std::move(hosts), {.ranks = ranks, .oversubscribe = oversubscribe});
 }
 
 LaunchRequest decide(const RunRequest& request, const launch::HostPlan& plan, const Context& context) {
@@ -88,6 +128,21 @@ void warn_of_other_family(const LaunchRequest& launch, const Context& context) {
       launch.launcher.program, name(starts), name(launch.family));
 }
 
+// Runs `ronde stage` once on every machine, through the same launcher. Returns the exit code.
+int stage_on_nodes(const RunFlags& flags, LaunchRequest launch, launch::RemoteJob job, bool back) {
+  launch.placement.ranks = static_cast<int>(launch.placement.hosts.size());
+  launch.placement.oversubscribed = false;
+  for (launch::HostShare& host : launch.placement.hosts) host.ranks = 1;
+  launch.rank_command = start_words(launch);
+  append(launch.rank_command, {"--bind", "none", "--relay", "--", this_program(), "stage"});
+  append(launch.rank_command, stage_words(flags));
+  if (back) append(launch.rank_command, {"--back", "--host-folders"});
+  job.command = launch_command(launch);
+  job.ranks = launch.placement.ranks;
+  job.display = {};
+  return launch::run_remote_job(job).exit_code;
+}
+
 std::string commented(std::string_view text) {
   std::string out;
   for (const auto line : split(trim(text), '\n')) out += fmt::format("#   {}\n", line);
@@ -115,27 +170,51 @@ std::string describe(const RunRequest& request, const LaunchRequest& launch, con
 }  // namespace
 
 int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const Context& context) {
+  const RunFlags& flags = request.flags;
   LaunchRequest launch = decide(request, plan, context);
   warn_of_other_family(launch, context);
   if (launch.tcp && launch.launcher.kind != launch::LauncherKind::OpenMpi)
     context.log.warn("--tcp is for Open MPI's mpirun; {} does not know it", name(launch.launcher.kind));
-  launch.rank_command = rank_command(request, plan, launch, !request.flags.dry_run);
-  const Words words = launch_command(launch);
-  if (request.flags.dry_run) {
-    fmt::print("{}", describe(request, launch, words));
+  if (flags.dry_run) {
+    launch.rank_command = rank_command(request, launch, {.attempt = 1, .relay = false});
+    fmt::print("{}", describe(request, launch, launch_command(launch)));
     return 0;
   }
-  if (request.flags.node.verbose) context.log.info("starting {}", launch::shell_line(words));
-  return launch::run_remote_job({.command = words,
-                                 .launcher = std::string(name(launch.launcher.kind)),
-                                 .stop_signal = launch::stop_signal(launch.launcher.kind),
-                                 .ranks = plan.placement.ranks,
-                                 .environment = context.environment,
-                                 .settings = request.settings,
-                                 .grace = context.settings.get<"launch.grace">(),
-                                 .out = stream_of(stdout, context),
-                                 .err = stream_of(stderr, context),
-                                 .display = display_of(request.flags.node)});
+  launch::Job shown{.command = {},
+                    .binding = {},
+                    .host = {},
+                    .environment = {},
+                    .settings = {},
+                    .out = stream_of(stdout, context),
+                    .err = stream_of(stderr, context)};
+  apply(flags.node, shown);  // display and restarts are the same for ranks on other machines
+  const launch::RemoteJob job{.command = {},
+                              .launcher = std::string(name(launch.launcher.kind)),
+                              .stop_signal = launch::stop_signal(launch.launcher.kind),
+                              .ranks = plan.placement.ranks,
+                              .environment = context.environment,
+                              .settings = request.settings,
+                              .grace = context.settings.get<"launch.grace">(),
+                              .out = shown.out,
+                              .err = shown.err,
+                              .display = shown.display};
+  if (stages(flags))
+    if (const int code = stage_on_nodes(flags, launch, job, false)) return code;
+  std::vector<launch::HostSlots> hosts;
+  for (const launch::Host& host : plan.hosts) hosts.push_back({host.name, host.slots});
+  const auto make = [&](const std::vector<launch::HostSlots>& these, int ranks, int attempt) {
+    if (attempt > 1) launch.placement = placement_on(these, ranks, flags.oversubscribe);
+    launch.rank_command = rank_command(request, launch, {.attempt = attempt, .relay = true});
+    launch::RemoteJob next = job;
+    next.command = launch_command(launch);
+    next.ranks = launch.placement.ranks;
+    next.append = attempt > 1;
+    if (flags.node.verbose) context.log.info("starting {}", launch::shell_line(next.command));
+    return next;
+  };
+  const int code = launch::run_remote_attempts(shown.restart, hosts, plan.placement.ranks, make);
+  const int back = flags.node.unstage.empty() ? 0 : stage_on_nodes(flags, launch, job, true);
+  return code != 0 ? code : back;
 }
 
 }  // namespace ronde::cli

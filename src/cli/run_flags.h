@@ -19,7 +19,7 @@ namespace ronde::cli {
 struct RunFlags {
   std::string ranks, per_host, hosts, hostfile;
   std::string launcher = "auto", mpi_args, binding_args;
-  bool oversubscribe = false, tcp = false, dry_run = false, check_build = false;
+  bool oversubscribe = false, tcp = false, dry_run = false, check_build = false, check = false;
   NodeFlags node;
   launch::Container container;
   std::string config_file, script, time, nodes, gpus, account, queue, job_name = "ronde";

@@ -18,8 +18,10 @@ namespace {
 struct StartFlags {
   std::string launcher = "auto", layout, master;
   NodeFlags node;
+  std::string job;
+  int attempt = 1;
   launch::Container container;
-  bool relay = false, verbose = false;
+  bool relay = false;
 };
 
 // mpirun and srun say where rank 0 is to nobody; a rank that was started by hand takes itself for the first.
@@ -32,10 +34,18 @@ std::string checked_master(const StartFlags& flags, const std::string& host) {
   return flags.master;
 }
 
-int start_rank(const StartFlags& flags, const std::vector<std::string>& command, const Context& context) {
+int start_rank(const StartFlags& flags, std::vector<std::string> command, const Context& context) {
   const auto layout = flags.layout.empty() ? std::vector<int>{} : launch::parse_layout(flags.layout, "--layout");
   const std::string host = topology::host_name();
   const auto launcher = launch::parse_launcher(flags.launcher);
+  Environment::Variables found;  // where staged data lies on this machine
+  if (!flags.node.stage.empty() || !flags.node.unstage.empty()) {
+    launch::StageOptions options = stage_options(flags.node, flags.job, context);
+    options.trust = true;  // `ronde stage` has brought it, once for all ranks
+    const launch::Staging staging(std::move(options));
+    command = staging.substituted(std::move(command));
+    found = staging.variables();
+  }
   return launch::run_started_rank({.place = launch::rank_place(context.environment, launcher, layout),
                                    .host = host,
                                    .master = checked_master(flags, host),
@@ -43,11 +53,13 @@ int start_rank(const StartFlags& flags, const std::vector<std::string>& command,
                                    .command = command,
                                    .container = flags.container,
                                    .environment = context.environment,
+                                   .settings = found,
+                                   .attempt = flags.attempt,
                                    .grace = context.settings.get<"launch.grace">(),
                                    .relay = flags.relay,
                                    .packets = launcher && launch::mixes_output(*launcher),
                                    .warn = parse_log_level(context.settings.get<"log.level">()) <= LogLevel::Warn,
-                                   .verbose = flags.verbose});
+                                   .verbose = flags.node.verbose});
 }
 
 }  // namespace
@@ -59,11 +71,12 @@ void add_start_rank(CLI::App& app, const RunLine& line, std::function<int(const 
   start->add_option("--launcher", flags->launcher, "Whose variables tell the rank")->type_name("NAME");
   start->add_option("--layout", flags->layout, "Ranks of each machine, as 4(x2),1")->type_name("COUNTS");
   start->add_option("--master", flags->master, "For MASTER_ADDR and MASTER_PORT")->type_name("HOST:PORT");
-  add_binding_flags(*start, flags->node);
+  add_node_flags(*start, flags->node);  // of these, --bind and what goes with it
   start->add_option("--container", flags->container.image, "As for 'ronde run'")->type_name("IMAGE");
   start->add_option("--container-bind", flags->container.binds, "As for 'ronde run'")->type_name("A:B")->expected(1);
+  start->add_option("--job", flags->job, "Number of the job, the same on all nodes")->type_name("JOB");
+  start->add_option("--attempt", flags->attempt, "How often the job has been started")->type_name("N");
   start->add_flag("--relay", flags->relay, "Send output in frames, for 'ronde run' to read");
-  start->add_flag("--verbose", flags->verbose, "The first rank of each machine says where its ranks are");
   start->callback([flags, &line, &command] {
     if (line.command.empty()) throw Error::bad_input("ronde start-rank [OPTIONS] -- COMMAND: there is no command");
     command = [flags, &line](const Context& context) { return start_rank(*flags, line.command, context); };

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <system_error>
+
 #include "ronde/base/error.h"
 #include "ronde/launch/detail/guarded.h"
 #include "ronde/launch/detail/pause.h"
+#include "ronde/launch/detail/rank_file.h"
 #include "ronde/launch/detail/runner.h"
 #include "ronde/launch/detail/spawn.h"
 #include "ronde/launch/outcome.h"
@@ -26,6 +29,7 @@ void check_command(const Job& job) {
 int run_job(const Job& job) {
   detail::Runner::Start start{.program = detail::find_program(job.command.front(), job.environment),
                               .id = std::to_string(getpid())};
+  detail::make_folder(job.display.folder);
   const int ranks = static_cast<int>(job.binding.ranks.size());
   const std::vector<HostSlots> hosts{{job.host, ranks}};
   while (true) {

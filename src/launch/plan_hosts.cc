@@ -30,6 +30,9 @@ HostPlan plan_hosts(const HostFlags& flags, const Environment& environment, cons
     if (ranks == 0) throw Error::bad_input("say how many ranks: ronde run -n 4 python train.py");
     hosts = {{.name = this_host, .slots = ranks, .most = ranks}};
   }
+  plan.hosts = hosts;
+  if (count.per_host > 0)
+    for (Host& host : plan.hosts) host.slots = count.per_host;
   plan.placement = place_ranks(std::move(hosts), count);
   plan.here = all_on_this_host(plan.placement, this_host);
   return plan;

@@ -19,6 +19,7 @@ struct HostFlags {
 // Where the ranks of a job go.
 struct HostPlan {
   Placement placement;
+  std::vector<Host> hosts = {};             // all that may be used, spare ones too
   std::optional<Scheduler> scheduler = {};  // the hosts come from its job
   bool here = true;                         // all ranks are on this machine
 };

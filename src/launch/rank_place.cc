@@ -6,7 +6,6 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
-#include "ronde/comm/socket_bootstrap.h"
 #include "ronde/launch/rank_environment.h"
 
 namespace ronde::launch {
@@ -84,18 +83,15 @@ RankPlace rank_place(const Environment& environment, std::optional<LauncherKind>
 }
 
 Environment::Variables started_environment(const Environment& environment, const RankPlace& place,
-                                           const std::string& master, const topology::RankBinding& binding) {
-  const auto colon = master.rfind(':');
-  std::vector<int> ranks(static_cast<std::size_t>(place.local_size));  // of the others nobody asks
-  ranks[static_cast<std::size_t>(place.local_rank)] = place.rank;
-  const JobFacts facts{.id = environment.get(kJobVariable).value_or(""),
-                       .size = place.size,
-                       .local_size = place.local_size,
-                       .ranks = ranks,
-                       .node = place.node,
-                       .master_address = master.substr(0, colon),
-                       .master_port = parse_number<int>(master.substr(colon + 1)).value_or(0),
-                       .attempt = parse_number<int>(environment.get(kAttemptVariable).value_or("")).value_or(1)};
+                                           const StartedJob& job, const topology::RankBinding& binding) {
+  JobFacts facts{.id = job.master, .size = place.size, .local_size = place.local_size, .node = place.node};
+  facts.ranks.assign(static_cast<std::size_t>(place.local_size), 0);
+  facts.ranks[static_cast<std::size_t>(place.local_rank)] = place.rank;  // nobody asks for the others here
+  const auto colon = job.master.rfind(':');
+  facts.master_address = job.master.substr(0, colon);
+  facts.master_port = parse_number<int>(job.master.substr(colon + 1)).value_or(0);
+  facts.attempt = job.attempt;
+  facts.settings = job.settings;
   return rank_environment(environment, facts, binding);
 }
 

@@ -28,8 +28,12 @@ RankPlace rank_place(const Environment& environment, std::optional<LauncherKind>
 // The environment of such a rank's program: as rank_environment() gives it on one machine, with the numbers of the
 // whole job, MASTER_ADDR on its first machine, and without our own bootstrap: ranks of several machines find each other
 // by MPI.
-// `master`: "host:port".
+struct StartedJob {
+  std::string master;  // "host:port"
+  int attempt = 1;
+  Environment::Variables settings = {};  // more variables
+};
 Environment::Variables started_environment(const Environment& environment, const RankPlace& place,
-                                           const std::string& master, const topology::RankBinding& binding);
+                                           const StartedJob& job, const topology::RankBinding& binding);
 
 }  // namespace ronde::launch

@@ -73,9 +73,9 @@ TEST(StartedEnvironment, HasTheNumbersOfTheWholeJobAndNoBootstrap) {
   topology::RankBinding binding;
   binding.rank = 1;
   binding.threads = 3;
-  const auto variables =
-      started_environment({{"HOME", "/h"}, {"RONDE__BOOTSTRAP", "x"}, {"RONDE_LOG_LEVEL", "warn"}},
-                          {.rank = 3, .size = 6, .local_rank = 1, .local_size = 2, .node = 1}, "n1:2345", binding);
+  const auto variables = started_environment({{"HOME", "/h"}, {"RONDE__BOOTSTRAP", "x"}, {"RONDE_LOG_LEVEL", "warn"}},
+                                             {.rank = 3, .size = 6, .local_rank = 1, .local_size = 2, .node = 1},
+                                             {.master = "n1:2345", .attempt = 2}, binding);
   const auto expect = [&](const char* name, const char* value) { EXPECT_EQ(variables.at(name), value) << name; };
   expect("RANK", "3");
   expect("WORLD_SIZE", "6");
@@ -85,6 +85,7 @@ TEST(StartedEnvironment, HasTheNumbersOfTheWholeJobAndNoBootstrap) {
   expect("MASTER_ADDR", "n1");
   expect("MASTER_PORT", "2345");
   expect("OMP_NUM_THREADS", "3");
+  expect("RONDE__ATTEMPT", "2");
   expect("RONDE_LOG_LEVEL", "warn");
   for (const auto* name : {"RONDE__BOOTSTRAP", "RONDE__RANK", "RONDE__SIZE"}) EXPECT_FALSE(variables.contains(name));
 }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "ronde/base/environment.h"
 #include "ronde/launch/job.h"
+#include "ronde/launch/restart.h"
 
 namespace ronde::launch {
 
@@ -20,14 +22,21 @@ struct RemoteJob {
   std::chrono::nanoseconds grace = std::chrono::seconds(10);
   Stream out = {.descriptor = 1}, err = {.descriptor = 2};
   Display display = {};
+  bool append = false;  // files of an earlier attempt are gone on with
 };
 
 // As run_job(), with the launcher between us and the ranks: output in whole lines with the rank in front, the first
 // rank that fails stops all, its code is returned, and who it was, where, is the last line. What the launcher says
 // itself is passed on with its name in front, but not the obituary that follows a rank's failure.
 // REQUIRES: the process has no other children and no other threads.
-// FAILS WITH: BadInput for a launcher that cannot be executed; System.
-int run_remote_job(const RemoteJob& job);
+// FAILS WITH: BadInput for a launcher that cannot be executed or a folder that cannot be made; System.
+JobEnd run_remote_job(const RemoteJob& job);
+
+// One attempt after the other, as `rules` allow, without the machine that has failed where the others suffice. `make`
+// says what an attempt on these hosts is. Returns the exit code of the last one.
+int run_remote_attempts(
+    const RestartRules& rules, std::vector<HostSlots> hosts, int ranks,
+    const std::function<RemoteJob(const std::vector<HostSlots>& hosts, int ranks, int attempt)>& make);
 
 // A port for MASTER_PORT that is free on this machine, and so most likely on the first one of the job.
 // FAILS WITH: System.

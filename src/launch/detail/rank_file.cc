@@ -34,4 +34,12 @@ std::optional<std::string> RankFile::write(std::string_view stamp, std::string_v
   return {};
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    throw Error::bad_input("cannot make the folder {} for the output of ranks: {}", folder.string(), failure.message());
+}
+
 }  // namespace ronde::launch::detail

@@ -26,4 +26,8 @@ class RankFile {
   FileDescriptor file_;
 };
 
+// The folder for such files; empty: none.
+// FAILS WITH: BadInput.
+void make_folder(const std::filesystem::path& folder);
+
 }  // namespace ronde::launch::detail

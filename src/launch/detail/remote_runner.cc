@@ -8,12 +8,9 @@
 #include <utility>
 
 #include "ronde/launch/detail/descendants.h"
-#include "ronde/launch/detail/free_port.h"
-#include "ronde/launch/detail/guarded.h"
 #include "ronde/launch/detail/spawn.h"
 
-namespace ronde::launch {
-namespace detail {
+namespace ronde::launch::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -29,7 +26,7 @@ RemoteRunner::RemoteRunner(const RemoteJob& job, std::string program, int lifeli
       program_(std::move(program)),
       lifeline_(lifeline),
       signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}),
-      output_(job.out, job.err, job.ranks, job.display),
+      output_(job.out, job.err, job.ranks, job.display, job.append),
       escalation_(job.grace),
       out_{{}, FrameReader({})},
       err_{{}, FrameReader({})} {
@@ -176,15 +173,4 @@ void RemoteRunner::print_rest() {
   while (!output_.written() && !told_to_stop_ && !guardian_lost_ && !(end && Clock::now() >= *end)) watch_once(end);
 }
 
-}  // namespace detail
-
-int master_port() {
-  return detail::free_port();
-}
-
-int run_remote_job(const RemoteJob& job) {
-  const std::string program = detail::find_program(job.command.front(), job.environment);
-  return detail::guarded([&](int lifeline) { return detail::RemoteRunner(job, program, lifeline).run(); });
-}
-
-}  // namespace ronde::launch
+}  // namespace ronde::launch::detail

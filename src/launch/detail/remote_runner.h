@@ -23,6 +23,7 @@ class RemoteRunner {
 
   // To be called once. Returns the exit code.
   int run();
+  const std::string& failed_host() const { return failed_host_; }  // empty: no rank has failed
 
  private:
   using Time = std::chrono::steady_clock::time_point;
