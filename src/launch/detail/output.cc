@@ -29,14 +29,6 @@ std::string time_of_day() {
                      now.time_since_epoch().count() % 1000);
 }
 
-void make_folder(const std::filesystem::path& folder) {
-  if (folder.empty()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    throw Error::bad_input("cannot make the folder {} for the output of ranks: {}", folder.string(), failure.message());
-}
-
 }  // namespace
 
 Output::Output(const Stream& out, const Stream& err, int ranks, Display display, bool append)
@@ -44,7 +36,6 @@ Output::Output(const Stream& out, const Stream& err, int ranks, Display display,
   places_.push_back({Outlet(out.descriptor), Prefixer({out.color, out.terminal, out.columns})});
   if (!same_file(out.descriptor, err.descriptor))
     places_.push_back({Outlet(err.descriptor), Prefixer({err.color, err.terminal, err.columns})});
-  make_folder(display_.folder);
 }
 
 void Output::add(int rank, FileDescriptor out, FileDescriptor err) {
