@@ -28,7 +28,7 @@ def bench(ronde, mark):
 
 
 def test_the_list(ronde):
-    assert ronde("bench", "--list").stdout.split() == ["allreduce", "control", "span", "step"]
+    assert ronde("bench", "--list").stdout.split() == ["allreduce", "control", "nodes", "span", "step"]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])

@@ -61,7 +61,12 @@ void Watchdog::watch(const std::stop_token& stop) {
 // True when there is nothing more to be heard.
 bool Watchdog::hear(int peer) {
   std::vector<char> text(kLongest);
-  const ssize_t length = recv(sockets_[static_cast<std::size_t>(peer)].get(), text.data(), text.size(), MSG_DONTWAIT);
+  const auto read = [&] {
+    return recv(sockets_[static_cast<std::size_t>(peer)].get(), text.data(), text.size(), MSG_DONTWAIT);
+  };
+  ssize_t length = read();
+  // A peer that left without reading what we said: what it said itself comes behind this error.
+  if (length < 0 && errno == ECONNRESET) length = read();
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   heard_(peer, length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "");
   return length <= 0;

@@ -77,6 +77,17 @@ TEST_F(Watchdogs, HearWhatIsSaidAndThenTheEnd) {
   EXPECT_EQ(gone(2), (std::map<int, std::string>{{1, ""}, {3, ""}}));
 }
 
+TEST_F(Watchdogs, HearTheLastWordsOfPeersThatDidNotListen) {
+  watchdog_->say("good bye");  // nobody reads it: then the first thing that comes of their end is an error
+  for (const std::size_t peer : {1, 2, 3}) {
+    speak(peer, "that is all");
+    theirs_[peer].close();
+  }
+  const Deadline until = Deadline::after(std::chrono::seconds(20));
+  while (calls() < 6 && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(calls(), 6) << "of each what it said, and its end";
+}
+
 TEST_F(Watchdogs, TellAllWhoStillListen) {
   theirs_[2].close();
   watchdog_->say("good bye");
