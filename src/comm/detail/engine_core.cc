@@ -17,6 +17,9 @@ std::vector<int> all_ranks(int size) {
   return ranks;
 }
 
+// How long the engine's thread leaves MPI to whoever is at work.
+constexpr std::chrono::milliseconds kNap{1};
+
 // How often a pending request is looked at.
 nanoseconds stall_interval(const EngineOptions& options) {
   nanoseconds shortest = options.stall_warn;
@@ -163,7 +166,8 @@ std::uint32_t EngineCore::get_ready_to_sleep() {
 
 void EngineCore::give_up_token() {
   get_ready_to_sleep();
-  const bool more = anything_to_do() || (!looks_often_ && must_look_often());
+  const bool must_nap = !naps_ && neighbours_.mesh && neighbours_.post().must_be_pumped();
+  const bool more = anything_to_do() || must_nap || (!looks_often_ && must_look_often());
   token_.unlock();
   if (more) node().wake_self();
 }
@@ -175,10 +179,14 @@ void EngineCore::run(const std::stop_token& stop) {
     const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
     return moving && patience_.wait([&] { return anything_to_do() || stop.stop_requested(); });
   };
+  std::uint32_t rung = 0;
+  bool only_a_nap = false;  // nobody has rung: MPI is to be looked at, by whomever
   while (!stop.stop_requested()) {
-    thread_wants_.store(true, std::memory_order_relaxed);
-    token_.lock();
-    thread_wants_.store(false, std::memory_order_relaxed);
+    if (!take_token(only_a_nap)) {  // somebody is at work, and rings when there is need
+      node().sleep_since(rung, Deadline::after(kNap));
+      only_a_nap = !node().rung_since(rung);
+      continue;
+    }
     node().awake();
     ++statistics_.wake_ups;
     do {
@@ -186,13 +194,23 @@ void EngineCore::run(const std::stop_token& stop) {
       }
     } while (!stop.stop_requested() && worth_looking());
     check_stalls();
-    const std::uint32_t rung = get_ready_to_sleep();
+    rung = get_ready_to_sleep();
     const bool more = anything_to_do();
     const Deadline until = next_look();
     if (options_.on_phase && !until.at()) options_.on_phase(Phase::Idle);
+    const bool naps = naps_;
     token_.unlock();
     if (!more && !stop.stop_requested()) node().sleep_since(rung, until);
+    only_a_nap = naps && !more && !node().rung_since(rung);
   }
+}
+
+bool EngineCore::take_token(bool only_if_free) {
+  if (only_if_free) return token_.try_lock();
+  thread_wants_.store(true, std::memory_order_relaxed);
+  token_.lock();
+  thread_wants_.store(false, std::memory_order_relaxed);
+  return true;
 }
 
 // Votes wake only those who are under way. Who may be in a circle must not hear of one late.
@@ -204,12 +222,12 @@ bool EngineCore::must_look_often() const {
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
-  const bool pumps = neighbours_.mesh && neighbours_.post().must_be_pumped();
-  sleeps_for_good_ = inbox_.empty() && !anything_pending() && !pumps;
+  naps_ = neighbours_.mesh && neighbours_.post().must_be_pumped();
+  sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.
   if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (pumps) return Deadline::after(back_off_.next());
+  if (naps_) return Deadline::after(back_off_.next());
   if (looks_often_) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
@@ -272,6 +290,7 @@ void EngineCore::nudge() {
 // thread takes over, since it alone may sleep while peers are busy elsewhere.
 void EngineCore::drive(const Ticket& ticket) {
   node().awake();
+  if (neighbours_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
   do {
     while (!ticket.ready() && progress(GroupCore::Effort::All)) {
     }

@@ -108,6 +108,7 @@ class EngineCore {
 
   void wait_for(const std::shared_ptr<Ticket>& ticket);
   bool try_token();
+  bool take_token(bool only_if_free);
   void nudge();
 
   // The work. REQUIRES: the token is held.
@@ -168,6 +169,7 @@ class EngineCore {
 
   // Touched by who holds the token.
   bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only
+  bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
   std::vector<Item> taken_;                     // drain()'s own; kept for its memory
   std::vector<Departure> departures_;           // all so far
   std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted

@@ -85,6 +85,11 @@ void Watchdog::arm() const {
   if (other_ >= 0) epoll_ctl(poll_.get(), EPOLL_CTL_MOD, other_, &event);
 }
 
+void Watchdog::disarm() const {
+  epoll_event event{.events = EPOLLONESHOT, .data = {.fd = kOther}};
+  if (other_ >= 0) epoll_ctl(poll_.get(), EPOLL_CTL_MOD, other_, &event);
+}
+
 void Watchdog::say(const std::string& message) const {
   for (const FileDescriptor& socket : sockets_)
     if (socket) (void)!send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

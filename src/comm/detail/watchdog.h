@@ -24,6 +24,7 @@ class Watchdog {
   // for each arm(). To be called once; the descriptor must outlive the watchdog.
   void watch_also(int descriptor, std::function<void()> ready);
   void arm() const;
+  void disarm() const;
 
   // Says something to everyone who still listens. Does not wait.
   void say(const std::string& message) const;

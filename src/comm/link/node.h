@@ -55,6 +55,7 @@ class Node {
     return rung;
   }
   void sleep_since(std::uint32_t rung, Deadline until) const;
+  bool rung_since(std::uint32_t rung) const { return header(rank_).bell.load(std::memory_order_acquire) != rung; }
   void awake() { header(rank_).asleep.store(kAwake, std::memory_order_relaxed); }
   // Wakes the thread of this rank that sleeps, whatever it thinks of that.
   void wake_self() const;

@@ -60,12 +60,14 @@ Task NodesLink::allreduce(Segments data, Reduction reduction) {
   return allreduce_large(std::move(data), reduction);
 }
 
+// Over the mesh, as votes are: what comes there wakes whom it is for, while MPI has to be looked at. By name, 4 bytes
+// between two hosts of two ranks took 236 us with MPI and 72 us so (1 Gbit/s, four ranks on two cores).
 Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
   const Cargo all(data.size());
   gather(data, 0, data.size(), all.data());
   co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, unscaled(reduction));
   if (leads()) {
-    Circle circle{.post = data_, .ranks = {}, .me = node_, .tag = tag(0)};
+    Circle circle{.post = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
     for (int other = 0; other < nodes(); ++other) circle.ranks.push_back(leader(other));
     co_await allreduce_between(circle, algorithm_for(all.size()), all, reduction);
   }

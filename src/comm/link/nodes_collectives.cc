@@ -83,18 +83,18 @@ Task NodesLink::broadcast(Bytes data, int root) {
 }
 
 // Everyone sends its own to one member of each other node, which hands it on there.
-Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
+Task NodesLink::gather_over(Post& post, ConstBytes mine, std::vector<Bytes> out) {
   const Cargo cargo = copy_of(mine);
   std::vector<Parcel> going;
   for (int other = 0; other < nodes() && !mine.empty(); ++other)
-    if (other != node_) going.push_back(data_.send(rank_of(layout_.stand_in(other, place_)), tag(kOtherLane), cargo));
+    if (other != node_) going.push_back(post.send(rank_of(layout_.stand_in(other, place_)), tag(kOtherLane), cargo));
   const auto responsible = [this](int member) { return place_of(layout_.stand_in(node_, place_of(member))); };
   std::vector<std::pair<Cargo, Parcel>> coming(out.size());
   for (int member = 0; member < size(); ++member) {
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || responsible(member) != place_ || out[index].empty()) continue;
     Cargo room(out[index].size());
-    coming[index] = {room, data_.receive(rank_of(member), tag(kOtherLane), room)};
+    coming[index] = {room, post.receive(rank_of(member), tag(kOtherLane), room)};
   }
   co_await local_->allgather(mine, local_part(out));
   for (int member = 0; member < size(); ++member) {
@@ -107,6 +107,10 @@ Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
     co_await local_->broadcast(out[index], responsible(member));
   }
   for (const Parcel& parcel : going) co_await arrives(parcel);
+}
+
+Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
+  return gather_over(data_, mine, std::move(out));
 }
 
 Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
@@ -190,7 +194,7 @@ Task NodesLink::share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t
   std::vector<Bytes> places;
   for (std::size_t member = 0; member < ranks_.size(); ++member)
     places.push_back(std::as_writable_bytes(std::span(all).subspan(member * words, words)));
-  co_await allgather(std::as_bytes(std::span(mine)), places);
+  co_await gather_over(mesh_, std::as_bytes(std::span(mine)), places);  // a few words: see allreduce_small()
 }
 
 }  // namespace ronde::comm::detail

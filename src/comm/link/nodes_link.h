@@ -104,6 +104,7 @@ class NodesLink final : public Link {
   void show_refusals();
   std::vector<int> silent_here() const;
 
+  Task gather_over(Post& post, ConstBytes mine, std::vector<Bytes> out);
   Between algorithm_for(std::size_t bytes) const;
   Task allreduce_small(Segments data, Reduction reduction);
   Task allreduce_large(Segments data, Reduction reduction);

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr int kLongestVersion = 16384;  // MPICH's is a page
 constexpr auto kEndTime = 3s;           // for all ranks to come to their end
+constexpr auto kLastWait = 200ms;
 
 std::mutex& mutex() {
   static std::mutex one;
@@ -120,7 +121,13 @@ void MpiOwner::end() {
   const Deadline until = Deadline::after(kEndTime);
   int done = 0;
   while ((done = self.table_->step_done()) == 0 && !until.passed()) std::this_thread::sleep_for(100us);
-  if (done == 1 && kind_of(self.version_) == MpiKind::OpenMpi) self.table_->finalize();
+  if (done != 1) return;
+  if (kind_of(self.version_) == MpiKind::OpenMpi) {
+    self.table_->finalize();
+  } else {
+    // Who still asks MPI for the barrier must not find that others have hung up: MPICH would end it with code 1.
+    std::this_thread::sleep_for(kLastWait);
+  }
 }
 
 }  // namespace ronde::comm::detail

@@ -37,7 +37,7 @@ class MpiPost final : public Post {
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Part> parts_;
   std::vector<std::uint64_t> done_;
-  std::chrono::nanoseconds push_until_{0};
+  std::chrono::nanoseconds push_until_{0}, next_push_{0};
 };
 
 }  // namespace ronde::comm::detail
