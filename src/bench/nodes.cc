@@ -61,7 +61,7 @@ class Race {
     if (nodes_ < 2)
       throw Error::bad_input(
           "bench nodes needs ranks on several nodes: ronde run -H node1:2,node2:2 ronde bench nodes; on one machine it "
-          "can pretend: ronde run -n 4 --set topology.pretend_nodes=2 ronde bench nodes");
+          "can pretend: ronde run -n 4 --topology-pretend-nodes 2 ronde bench nodes");
     const std::vector<Racer> racers = make_racers();
     auto sizes = options_.sizes;
     if (sizes.empty()) sizes = {4, 1 << 10, 32 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};

@@ -30,6 +30,7 @@ struct EngineOptions {
   int pretend_nodes = 1;                                               // topology.pretend_nodes
   std::string interfaces = {};                                         // comm.interface
   std::chrono::nanoseconds peer_timeout = std::chrono::seconds(6);     // comm.peer_timeout
+  std::string engine_cpus = {};                                        // for its thread; empty: any
   bool tcp_only = false;                                               // comm.between is tcp
   bool static_plan = false;                                            // comm.static
   bool autotune = false;                                               // comm.autotune

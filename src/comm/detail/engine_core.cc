@@ -5,6 +5,7 @@
 
 #include "ronde/base/clock.h"
 #include "ronde/base/thread.h"
+#include "ronde/topology/affinity.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -15,6 +16,15 @@ std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
+}
+
+// Cpus that the launcher has kept for this thread. They may have been taken away since: then it runs where it may.
+void bind_to(const std::string& cpus) {
+  if (cpus.empty()) return;
+  try {
+    topology::bind_this_thread(topology::CpuSet::parse(cpus));
+  } catch (const Error&) {
+  }
 }
 
 // How long the engine's thread leaves MPI to whoever is at work.
@@ -174,6 +184,7 @@ void EngineCore::give_up_token() {
 
 void EngineCore::run(const std::stop_token& stop) {
   name_this_thread("ronde engine");
+  bind_to(options_.engine_cpus);
   // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
   const auto worth_looking = [&] {
     const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
