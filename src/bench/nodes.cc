@@ -12,6 +12,7 @@
 #include "ronde/base/error.h"
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/detail/costs.h"
+#include "ronde/bench/detail/lent.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/link_bench.h"
 #include "ronde/comm/mpi_bootstrap.h"
@@ -26,21 +27,6 @@ constexpr auto kStartTime = 60s;
 constexpr double kTurnUs = 400'000;  // that one size takes in one turn, about
 constexpr int kMostRounds = 300;
 
-// Everyone's exchanges go through one bootstrap; what is built on it comes and goes.
-class Shared : public comm::Bootstrap {
- public:
-  explicit Shared(std::shared_ptr<comm::Bootstrap> from) : from_(std::move(from)) {}
-  int rank() const override { return from_->rank(); }
-  int size() const override { return from_->size(); }
-  std::vector<std::string> exchange(const std::string& mine, Deadline until) override {
-    return from_->exchange(mine, until);
-  }
-  std::shared_ptr<comm::detail::Post> post() override { return from_->post(); }
-
- private:
-  std::shared_ptr<comm::Bootstrap> from_;
-};
-
 using Allreduce = std::function<void(std::vector<float>&)>;
 struct Racer {
   std::string name;
@@ -53,7 +39,7 @@ class Race {
       : options_(options), bootstrap_(comm::bootstrap_from(Environment::of_process(), Deadline::after(kStartTime))) {
     settings_ = comm::engine_options(Settings::load(Environment::of_process(), {}));
     settings_.stall_warn = 24h;
-    comm::Engine engine(std::make_unique<Shared>(bootstrap_), settings_);
+    comm::Engine engine(std::make_unique<detail::Lent>(bootstrap_), settings_);
     nodes_ = engine.nodes();
   }
 
@@ -73,7 +59,7 @@ class Race {
       }
     Report report{.name = "nodes"};
     if (bootstrap_->rank() != 0) return report;
-    for (const std::size_t bytes : sizes) report.rows.push_back(row(bytes, times[bytes]));
+    for (const std::size_t bytes : sizes) report.rows.push_back(row(bytes, racers, times[bytes]));
     report.sections = detail::cost_sections(report.rows, nodes_);
     return report;
   }
@@ -95,7 +81,7 @@ class Race {
   }
 
   Allreduce by_name() {
-    auto engine = std::make_shared<comm::Engine>(std::make_unique<Shared>(bootstrap_), settings_);
+    auto engine = std::make_shared<comm::Engine>(std::make_unique<detail::Lent>(bootstrap_), settings_);
     return [engine](std::vector<float>& values) {
       engine->world().run({.name = fmt::format("{} values", values.size()), .input = comm::buffer_of(values)});
     };
@@ -130,10 +116,11 @@ class Race {
     return std::chrono::duration<double, std::micro>(monotonic_now() - begin).count() / rounds;
   }
 
-  nlohmann::ordered_json row(std::size_t bytes, std::map<std::string, std::vector<double>>& times) {
+  nlohmann::ordered_json row(std::size_t bytes, const std::vector<Racer>& racers,
+                             std::map<std::string, std::vector<double>>& times) {
     nlohmann::ordered_json row{
         {"ranks", bootstrap_->size()}, {"nodes", nodes_}, {"bytes", bytes}, {"dtype", "f32"}, {"memory", "heap"}};
-    for (const Racer& racer : make_racers()) {
+    for (const Racer& racer : racers) {
       auto& list = times[racer.name];
       std::ranges::sort(list);
       row[racer.name] = list[list.size() / 2];

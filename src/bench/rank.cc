@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ronde/base/error.h"
+#include "ronde/bench/detail/lent.h"
 #include "ronde/bench/detail/rank_work.h"
 #include "ronde/bench/detail/step_work.h"
 #include "ronde/comm/engine.h"
@@ -19,21 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartTime = 60s;
-
-// The engine owns its bootstrap; commands go through the same one, where ranks sleep between turns.
-class Lent : public comm::Bootstrap {
- public:
-  explicit Lent(std::shared_ptr<comm::Bootstrap> from) : from_(std::move(from)) {}
-  int rank() const override { return from_->rank(); }
-  int size() const override { return from_->size(); }
-  std::vector<std::string> exchange(const std::string& mine, Deadline until) override {
-    return from_->exchange(mine, until);
-  }
-  std::shared_ptr<comm::detail::Post> post() override { return from_->post(); }
-
- private:
-  std::shared_ptr<comm::Bootstrap> from_;
-};
 
 // What the first rank reads, on all ranks; nothing at the end.
 std::optional<detail::Command> next_command(comm::Bootstrap& bootstrap) {
@@ -55,7 +41,7 @@ void serve_rank(const RankOptions& options) {
   const auto rank = static_cast<std::size_t>(bootstrap->rank());
   if (rank < options.cpus.size()) topology::bind_this_thread({options.cpus[rank]});
   const comm::EngineOptions engine_options = engine_options_for(options.settings);
-  comm::Engine engine(std::make_unique<Lent>(bootstrap), engine_options);
+  comm::Engine engine(std::make_unique<detail::Lent>(bootstrap), engine_options);
   comm::BareLink link(*bootstrap,
                       {.pretend_nodes = engine_options.pretend_nodes,
                        .interfaces = engine_options.interfaces,

@@ -51,11 +51,9 @@ std::string job_number() {
   return std::to_string(getpid());
 }
 
-Words stage_words(const RunFlags& flags) {
+Words job_stage_words(const RunFlags& flags) {
   Words words{"--job", job_number()};
-  for (const std::string& what : flags.node.stage) words.insert(words.end(), {"--stage", what});
-  for (const std::string& what : flags.node.unstage) words.insert(words.end(), {"--unstage", what});
-  if (!flags.node.stage_to.empty()) words.insert(words.end(), {"--stage-to", flags.node.stage_to});
+  append(words, stage_words(flags.node));
   return words;
 }
 
@@ -73,12 +71,10 @@ Words start_words(const LaunchRequest& launch) {
 Words rank_command(const RunRequest& request, const LaunchRequest& launch, const Attempt& attempt) {
   const RunFlags& flags = request.flags;
   Words words = start_words(launch);
-  const bool launcher_binds = !flags.binding_args.empty();
-  words.insert(words.end(), {"--bind", launcher_binds ? "none" : std::string(topology::name(request.binding.policy))});
-  if (stages(flags)) append(words, stage_words(flags));
-  if (flags.node.threads > 0) words.insert(words.end(), {"--threads", std::to_string(flags.node.threads)});
-  if (request.binding.hardware_threads) words.insert(words.end(), {"--hyperthreads", "use"});
-  if (request.binding.pin_threads) words.emplace_back("--pin-threads");
+  NodeFlags node = flags.node;
+  if (!flags.binding_args.empty()) node.bind = "none";  // the launcher does it
+  append(words, binding_words(node));
+  if (stages(flags)) append(words, job_stage_words(flags));
   if (!flags.container.image.empty()) words.insert(words.end(), {"--container", flags.container.image});
   for (const std::string& bind : flags.container.binds) words.insert(words.end(), {"--container-bind", bind});
   if (flags.node.verbose) words.emplace_back("--verbose");
@@ -135,7 +131,7 @@ int stage_on_nodes(const RunFlags& flags, LaunchRequest launch, launch::RemoteJo
   for (launch::HostShare& host : launch.placement.hosts) host.ranks = 1;
   launch.rank_command = start_words(launch);
   append(launch.rank_command, {"--bind", "none", "--relay", "--", this_program(), "stage"});
-  append(launch.rank_command, stage_words(flags));
+  append(launch.rank_command, job_stage_words(flags));
   if (back) append(launch.rank_command, {"--back", "--host-folders"});
   job.command = launch_command(launch);
   job.ranks = launch.placement.ranks;

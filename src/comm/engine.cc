@@ -4,6 +4,7 @@
 
 #include "ronde/base/environment.h"
 #include "ronde/comm/detail/engine_core.h"
+#include "ronde/comm/socket_bootstrap.h"
 
 namespace ronde::comm {
 
@@ -28,10 +29,9 @@ EngineOptions engine_options(const Settings& settings) {
 
 namespace {
 
-constexpr const char* kEngineCpus = "RONDE__ENGINE_CPUS";  // from 'ronde run'
-
 std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options) {
-  if (options.engine_cpus.empty()) options.engine_cpus = Environment::of_process().get(kEngineCpus).value_or("");
+  if (options.engine_cpus.empty())
+    options.engine_cpus = Environment::of_process().get(kEngineCpusVariable).value_or("");
   const int rank = bootstrap->rank();
   detail::Neighbours neighbours =
       detail::meet_neighbours(*bootstrap,

@@ -15,6 +15,7 @@ namespace ronde::comm {
 inline constexpr const char* kBootstrapVariable = "RONDE__BOOTSTRAP";  // the server's address
 inline constexpr const char* kRankVariable = "RONDE__RANK";
 inline constexpr const char* kSizeVariable = "RONDE__SIZE";
+inline constexpr const char* kEngineCpusVariable = "RONDE__ENGINE_CPUS";  // kept for the engine's thread
 
 // Serves one job from a thread of its own, until it is destroyed. Only processes of our own user get in; one that
 // talks nonsense is thrown out, and the others do not notice.

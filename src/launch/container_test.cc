@@ -10,21 +10,21 @@ namespace {
 
 TEST(Container, PutsTheCommandIntoTheImage) {
   EXPECT_EQ(join(container_command({.image = "ronde.sif", .binds = {}},
-                                   {.runtime = "/usr/bin/apptainer", .folder = "/work/job"}, {"python", "train.py"}),
+                                   {.runtime = "/usr/bin/apptainer", .folder = "/proj/job"}, {"python", "train.py"}),
                  " "),
-            "/usr/bin/apptainer exec --bind /work/job --bind /dev/shm --pwd /work/job ronde.sif python train.py");
+            "/usr/bin/apptainer exec --bind /proj/job --bind /dev/shm --pwd /proj/job ronde.sif python train.py");
 }
 
 TEST(Container, BindsWhatIsNeededOnceAndWhatTheUserNames) {
   EXPECT_EQ(join(container_command({.image = "x.sif", .binds = {"/data", "/scratch:/s:ro"}},
                                    {.runtime = "apptainer",
                                     .gpu = true,
-                                    .folder = "/work",
-                                    .folders = {"/work/traces", "/opt/bin", "/workshop", "/opt/bin"}},
+                                    .folder = "/proj",
+                                    .folders = {"/proj/traces", "/opt/bin", "/projshop", "/opt/bin"}},
                                    {"/opt/bin/prog"}),
                  " "),
-            "apptainer exec --nv --bind /work --bind /dev/shm --bind /opt/bin --bind /workshop --bind /data --bind "
-            "/scratch:/s:ro --pwd /work x.sif /opt/bin/prog");
+            "apptainer exec --nv --bind /proj --bind /dev/shm --bind /opt/bin --bind /projshop --bind /data --bind "
+            "/scratch:/s:ro --pwd /proj x.sif /opt/bin/prog");
 }
 
 TEST(Container, WrongBindsAreNamed) {

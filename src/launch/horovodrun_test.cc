@@ -6,6 +6,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/launch/detail/test_complaint.h"
 #include "ronde/launch/shell.h"
 
 namespace ronde::launch {
@@ -17,16 +18,6 @@ OwnWords translated(std::string_view line) {
 
 std::string ours(std::string_view line) {
   return join(translated(line).words, " ");
-}
-
-std::string complaint(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Horovodrun, OwnFlagsPass) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/launch/detail/test_complaint.h"
 
 namespace ronde::launch {
 namespace {
@@ -13,16 +14,6 @@ using Hosts = std::vector<Host>;
 
 Host host(std::string name, int slots) {
   return {.name = std::move(name), .slots = slots, .most = slots};
-}
-
-std::string complaint(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Hosts, AreReadFromAFlag) {

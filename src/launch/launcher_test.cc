@@ -6,6 +6,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/launch/detail/test_complaint.h"
 
 namespace ronde::launch {
 namespace {
@@ -25,16 +26,6 @@ LaunchRequest request(const Launcher& launcher, const Placement& placement) {
 
 std::string line(const LaunchRequest& request) {
   return join(launch_command(request), " ");
-}
-
-std::string complaint(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Launchers, AreToldApartByWhatTheyPrint) {

@@ -39,7 +39,7 @@ void add_ours(Variables& variables, const JobFacts& job, const topology::RankBin
   put(variables, kJobVariable, job.id);
   put(variables, kAttemptVariable, std::to_string(job.attempt));
   put(variables, kCpusVariable, binding.cpus.format());
-  put(variables, kEngineCpusVariable, binding.engine.format());
+  put(variables, comm::kEngineCpusVariable, binding.engine.format());
   put(variables, kNicVariable, binding.network);
   put(variables, kGpuVariable, binding.gpu ? std::to_string(*binding.gpu) : "");
 }

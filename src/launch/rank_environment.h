@@ -9,12 +9,11 @@
 namespace ronde::launch {
 
 // Between launcher and ranks, beside those of the bootstrap.
-inline constexpr const char* kJobVariable = "RONDE__JOB";                 // the same for all ranks of a job
-inline constexpr const char* kAttemptVariable = "RONDE__ATTEMPT";         // 1, then one more each time it is restarted
-inline constexpr const char* kCpusVariable = "RONDE__CPUS";               // what the rank owns: 0-7
-inline constexpr const char* kEngineCpusVariable = "RONDE__ENGINE_CPUS";  // of these, where communication belongs
-inline constexpr const char* kNicVariable = "RONDE__NIC";                 // the nearest good network card: ib0
-inline constexpr const char* kGpuVariable = "RONDE__GPU";                 // as the rank numbers those that it sees
+inline constexpr const char* kJobVariable = "RONDE__JOB";          // the same for all ranks of a job
+inline constexpr const char* kAttemptVariable = "RONDE__ATTEMPT";  // 1, then one more each time it is restarted
+inline constexpr const char* kCpusVariable = "RONDE__CPUS";        // what the rank owns: 0-7
+inline constexpr const char* kNicVariable = "RONDE__NIC";          // the nearest good network card: ib0
+inline constexpr const char* kGpuVariable = "RONDE__GPU";          // as the rank numbers those that it sees
 
 // What the ranks of a job that run on one machine have in common. As it stands: a job on one machine. For one machine
 // of several say besides which global rank each local one is, which of the nodes this is, and where rank 0 runs.

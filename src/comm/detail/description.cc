@@ -7,6 +7,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/base/text.h"
+#include "ronde/comm/detail/bytes.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -30,24 +31,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-template <class T>
-void put(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-std::string_view take(std::string_view& bytes, std::size_t count) {
-  if (count > bytes.size()) throw Error(Error::Kind::Bug, "a description ends in the middle");
-  const std::string_view piece = bytes.substr(0, count);
-  bytes.remove_prefix(count);
-  return piece;
-}
-
-template <class T>
-T take(std::string_view& bytes) {
-  T value{};
-  std::memcpy(&value, take(bytes, sizeof(value)).data(), sizeof(value));
-  return value;
-}
+constexpr std::string_view kWhat = "a description";
 
 }  // namespace
 
@@ -131,18 +115,18 @@ void write_description(std::string& bytes, const Description& description) {
 
 Description read_description(std::string_view& bytes) {
   Description description;
-  description.operation = take<Operation>(bytes);
-  description.dtype = take<DType>(bytes);
-  description.op = take<ReduceOp>(bytes);
-  description.compression = take<Compression>(bytes);
-  description.any_rows = take<bool>(bytes);
-  description.root = take<std::int32_t>(bytes);
-  description.prescale = take<double>(bytes);
-  description.postscale = take<double>(bytes);
-  std::vector<std::int64_t> extents(take<std::uint32_t>(bytes) % (Shape::kMost + 1));
-  for (std::int64_t& extent : extents) extent = take<std::int64_t>(bytes);
+  description.operation = take<Operation>(bytes, kWhat);
+  description.dtype = take<DType>(bytes, kWhat);
+  description.op = take<ReduceOp>(bytes, kWhat);
+  description.compression = take<Compression>(bytes, kWhat);
+  description.any_rows = take<bool>(bytes, kWhat);
+  description.root = take<std::int32_t>(bytes, kWhat);
+  description.prescale = take<double>(bytes, kWhat);
+  description.postscale = take<double>(bytes, kWhat);
+  std::vector<std::int64_t> extents(take<std::uint32_t>(bytes, kWhat) % (Shape::kMost + 1));
+  for (std::int64_t& extent : extents) extent = take<std::int64_t>(bytes, kWhat);
   description.shape = Shape(extents);
-  description.text = take(bytes, take<std::uint32_t>(bytes));
+  description.text = take(bytes, take<std::uint32_t>(bytes, kWhat), kWhat);
   return description;
 }
 

@@ -18,11 +18,6 @@ void combine(const Reduction& reduction, std::byte* out, const std::vector<const
   reduce(reduction.dtype, reduction.op, out, inputs, bytes / size_of(reduction.dtype), reduction.scale);
 }
 
-Reduction unscaled(Reduction reduction) {
-  reduction.scale = 1.0;
-  return reduction;
-}
-
 Tag second(const Circle& circle) {
   return {circle.tag.channel, circle.tag.lane + 1};
 }
@@ -37,25 +32,7 @@ std::vector<Cargo> pieces_of(const Cargo& data, std::size_t count, std::size_t e
   return pieces;
 }
 
-Task gather(const Circle& circle, Cargo data, Reduction reduction) {
-  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
-  std::vector<Cargo> theirs(nodes);
-  std::vector<Parcel> parcels;
-  for (std::size_t n = 1; n < nodes; ++n)
-    parcels.push_back(circle.post.send(circle.ranks[(me + n) % nodes], circle.tag, data));
-  for (std::size_t n = 0; n < nodes; ++n) {
-    if (n == me) continue;
-    theirs[n] = Cargo(data.size());
-    parcels.push_back(circle.post.receive(circle.ranks[n], circle.tag, theirs[n]));
-  }
-  for (const Parcel& parcel : parcels) co_await arrives(parcel);
-  theirs[me] = data;
-  std::vector<const std::byte*> inputs;
-  for (const Cargo& one : theirs) inputs.push_back(one.data());
-  combine(reduction, data.data(), inputs, data.size());
-}
-
-// Everyone sums its own piece, in the order of nodes.
+// Everyone sums its own piece, in the order of nodes; pieces by node, of which a node is sent its own.
 Task sum_own_piece(const Circle& circle, std::vector<Cargo> pieces, Reduction reduction) {
   const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
   std::vector<Cargo> theirs(nodes);
@@ -74,6 +51,11 @@ Task sum_own_piece(const Circle& circle, std::vector<Cargo> pieces, Reduction re
   std::vector<const std::byte*> inputs;
   for (const Cargo& one : theirs) inputs.push_back(one.data());
   combine(reduction, pieces[me].data(), inputs, pieces[me].size());
+}
+
+// Everyone's piece is all there is.
+Task gather(const Circle& circle, Cargo data, Reduction reduction) {
+  return sum_own_piece(circle, std::vector<Cargo>(circle.ranks.size(), data), reduction);
 }
 
 Task direct(const Circle& circle, Cargo data, Reduction reduction) {
@@ -104,7 +86,7 @@ Task ring(const Circle& circle, Cargo data, Reduction reduction) {
     co_await arrives(sent);
     const bool last = step + 2 == nodes;
     const std::vector<const std::byte*> inputs{theirs.data(), mine.data()};
-    combine(last ? reduction : unscaled(reduction), mine.data(), inputs, mine.size());
+    combine(last ? reduction : reduction.unscaled(), mine.data(), inputs, mine.size());
   }
   for (std::size_t step = 0; step + 1 < nodes; ++step) {
     const Parcel sent = circle.post.send(after, second(circle), pieces[(me + 1 + nodes - step) % nodes]);
@@ -120,7 +102,7 @@ Task doubling(const Circle& circle, Cargo data, Reduction reduction) {
   const std::size_t core = std::bit_floor(nodes);
   const auto rank = [&](std::size_t node) { return circle.ranks[node]; };
   const Cargo theirs(data.size());
-  const Reduction plain = unscaled(reduction);
+  const Reduction plain = reduction.unscaled();
   if (me >= core) {
     co_await arrives(circle.post.send(rank(me - core), circle.tag, data));
     co_await arrives(circle.post.receive(rank(me - core), second(circle), data));

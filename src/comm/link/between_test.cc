@@ -51,7 +51,6 @@ class TestPost final : public Post {
   }
   bool pump() override { return false; }
   bool must_be_pumped() const override { return false; }
-  std::string name() const override { return "test"; }
 
  private:
   Parcel put(std::map<Letterbox::Key, std::vector<Letterbox::Letter>>& where, const Letterbox::Key& key, Cargo cargo) {

@@ -54,7 +54,6 @@ class Mesh final : public Post {
   Parcel receive(int from, Tag tag, Cargo cargo) override;
   bool pump() override;
   bool must_be_pumped() const override { return false; }
-  std::string name() const override { return "tcp"; }
 
   // Has a message come that nobody has asked for yet?
   bool waiting(int from, Tag tag) const;

@@ -12,11 +12,6 @@
 namespace ronde::comm::detail {
 namespace {
 
-Reduction unscaled(Reduction reduction) {
-  reduction.scale = 1.0;
-  return reduction;
-}
-
 void gather(const Segments& data, std::size_t begin, std::size_t end, std::byte* to) {
   data.for_range(begin, end, [to](Bytes piece, std::size_t at) { std::memcpy(to + at, piece.data(), piece.size()); });
 }
@@ -65,7 +60,7 @@ Task NodesLink::allreduce(Segments data, Reduction reduction) {
 Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
   const Cargo all(data.size());
   gather(data, 0, data.size(), all.data());
-  co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, unscaled(reduction));
+  co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, reduction.unscaled());
   if (leads()) {
     Circle circle{.post = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
     for (int other = 0; other < nodes(); ++other) circle.ranks.push_back(leader(other));
@@ -124,7 +119,7 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
       if (number < chunks) {
         Chunk& chunk = begin_chunk(number);
         co_await local_->reduce_scatter({chunk.slices.begin(), chunk.slices.end()}, chunk.mine.bytes(),
-                                        unscaled(reduction));
+                                        reduction.unscaled());
         const Between how = algorithm_for(chunk.mine.size());
         if (carries) chunk.done = together.add(allreduce_between(chunk.circle, how, chunk.mine, reduction));
       }

@@ -22,11 +22,6 @@ void copy(Bytes to, const Cargo& from) {
   if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
 }
 
-Reduction unscaled(Reduction reduction) {
-  reduction.scale = 1.0;
-  return reduction;
-}
-
 // In the order of nodes.
 void reduce_parts(const std::vector<Cargo>& parts, Bytes out, const Reduction& reduction) {
   std::vector<const std::byte*> inputs;
@@ -152,11 +147,11 @@ Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reductio
     if (is_local(member) || theirs.empty()) continue;
     const int responsible = place_of(layout_.stand_in(node_, place_of(member)));
     const Cargo sum(responsible == place_ ? theirs.size() : 0);
-    co_await local_->reduce(theirs, sum.bytes(), responsible, unscaled(reduction));
+    co_await local_->reduce(theirs, sum.bytes(), responsible, reduction.unscaled());
     if (responsible == place_) going.push_back(data_.send(rank_of(member), tag(kOtherLane), sum));
   }
   co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(),
-                                  unscaled(reduction));
+                                  reduction.unscaled());
   for (const Parcel& parcel : coming) co_await arrives(parcel);
   if (!out.empty()) reduce_parts(parts, out, reduction);
   for (const Parcel& parcel : going) co_await arrives(parcel);
@@ -173,7 +168,7 @@ Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction
     part = other == node_ ? sum : Cargo(data.size());
     if (other != node_) parcels.push_back(data_.receive(leader(other), tag(kOtherLane), part));
   }
-  co_await local_->reduce(data, sum.bytes(), door, unscaled(reduction));
+  co_await local_->reduce(data, sum.bytes(), door, reduction.unscaled());
   if (node_ != source && place_ == door) parcels.push_back(data_.send(rank_of(root), tag(kOtherLane), sum));
   for (const Parcel& parcel : parcels) co_await arrives(parcel);
   if (me_ == root) reduce_parts(parts, out, reduction);

@@ -7,6 +7,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/comm/detail/bytes.h"
 #include "ronde/comm/link/nodes_lanes.h"
 
 namespace ronde::comm::detail {
@@ -15,22 +16,12 @@ namespace {
 // Kinds of notes.
 constexpr char kRefused = 'r', kWake = 'w', kAsk = 'q', kAnswer = 'a';
 
-void append(std::string& bytes, std::uint64_t word) {
-  bytes.append(reinterpret_cast<const char*>(&word), sizeof(word));
-}
-
-std::uint64_t take_word(std::string_view& bytes) {
-  std::uint64_t word = 0;
-  if (bytes.size() < sizeof(word)) throw Error(Error::Kind::Bug, "a note between nodes is too short");
-  std::memcpy(&word, bytes.data(), sizeof(word));
-  bytes.remove_prefix(sizeof(word));
-  return word;
-}
+constexpr std::string_view kWhat = "a note between nodes";
 
 std::string pack(const std::vector<std::string>& texts) {
   std::string bytes;
   for (const std::string& text : texts) {
-    append(bytes, text.size());
+    put<std::uint64_t>(bytes, text.size());
     bytes += text;
   }
   return bytes;
@@ -39,7 +30,7 @@ std::string pack(const std::vector<std::string>& texts) {
 std::vector<std::string> unpack(std::string_view bytes) {
   std::vector<std::string> texts;
   while (!bytes.empty()) {
-    const std::uint64_t length = take_word(bytes);
+    const std::uint64_t length = take<std::uint64_t>(bytes, kWhat);
     texts.emplace_back(bytes.substr(0, length));
     bytes.remove_prefix(std::min<std::size_t>(length, bytes.size()));
   }
@@ -198,8 +189,8 @@ Traffic NodesLink::traffic() const {
 
 void NodesLink::note(int to, char kind, std::uint64_t number, std::string_view rest) const {
   std::string text(1, kind);
-  append(text, channel_);
-  append(text, number);
+  put<std::uint64_t>(text, channel_);
+  put<std::uint64_t>(text, number);
   text += rest;
   mesh_.note(to, text);
 }
@@ -246,7 +237,7 @@ void NodesLink::wake(const std::vector<int>& members) const {
 }
 
 void NodesLink::heard(int from, char kind, std::string_view content) {
-  const std::uint64_t number = take_word(content);
+  const std::uint64_t number = take<std::uint64_t>(content, kWhat);
   if (kind == kRefused) {
     refused_ = std::max(refused_, number + 1);
     show_refusals();

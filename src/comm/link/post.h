@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "ronde/comm/link/task.h"
@@ -26,8 +25,6 @@ class Cargo {
     part.bytes_ = bytes_.subspan(begin, size);
     return part;
   }
-  // Does nobody else have it?
-  bool ours() const { return keep_.use_count() <= 1; }
 
  private:
   std::shared_ptr<std::byte[]> keep_;
@@ -63,7 +60,6 @@ class Post {
   virtual bool pump() = 0;
   // Nobody rings when a message comes: while this is true, pump() must be called again and again.
   virtual bool must_be_pumped() const = 0;
-  virtual std::string name() const = 0;
 };
 
 inline auto arrives(Parcel parcel) {

@@ -11,6 +11,9 @@ struct Reduction {
   DType dtype = DType::F32;
   ReduceOp op = ReduceOp::Sum;
   double scale = 1.0;  // Average: 1 / number of members, times what the user asked for
+
+  // For a part of the members, whose results are reduced once more.
+  Reduction unscaled() const { return {dtype, op, 1.0}; }
 };
 
 // Replaces `data` by the reduction over all members, which must have as many bytes each. The same bits on every member.

@@ -46,9 +46,8 @@ std::string plugin_file(MpiKind kind) {
   return kind == MpiKind::OpenMpi ? "ronde-mpi-openmpi.so" : "ronde-mpi-mpich.so";
 }
 
-std::vector<std::filesystem::path> plugin_folders(const Environment& environment) {
+std::vector<std::filesystem::path> plugin_folders() {
   std::vector<std::filesystem::path> folders;
-  if (const auto told = environment.get("RONDE__PLUGINS")) folders.emplace_back(*told);
   const std::filesystem::path program = folder_of_program();
   folders.push_back(program);
   folders.push_back(program.parent_path() / "lib" / "ronde");

@@ -35,7 +35,7 @@ const RondeMpi* load_plugin(const Environment& environment) {
   const LaunchedBy by = launched_by(environment);
   std::vector<std::string> tried;
   for (const MpiKind kind : plugins_to_try(loaded_mpi_library(), settings.get<"mpi.library">(), by)) {
-    for (const auto& folder : plugin_folders(environment)) {
+    for (const auto& folder : plugin_folders()) {
       const auto file = folder / plugin_file(kind);
       if (!std::filesystem::exists(file)) continue;
       try {

@@ -21,7 +21,6 @@ class MpiPost final : public Post {
   bool pump() override;
   // For a while also when nothing is under way: MPI may say that a message is sent, and move it only when called again.
   bool must_be_pumped() const override { return !parts_.empty() || monotonic_now() < push_until_; }
-  std::string name() const override { return "mpi"; }
 
  private:
   // What MPI still has its hands on; kept until it lets go, also when nobody waits for it any more.

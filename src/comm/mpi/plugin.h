@@ -9,8 +9,7 @@ extern "C" {
 
 struct RondeMpi {
   static constexpr int kVersion = 1;
-  // Thread levels, as MPI orders them.
-  static constexpr int kSerialized = 2, kMultiple = 3;
+  static constexpr int kSerialized = 2;  // the third of MPI's four thread levels
 
   int version;
 
