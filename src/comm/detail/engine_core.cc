@@ -162,20 +162,21 @@ bool EngineCore::anything_pending() const {
 }
 
 // From here on rings are needed; what submitters need not ring for is told.
-std::uint32_t EngineCore::get_ready_to_sleep() {
+std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
   {
     std::lock_guard lock(inbox_mutex_);
     for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
   }
   const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
   const std::uint32_t rung = node().about_to_sleep(!busy);
-  // Not before: what comes from now on rings, be it seen in a last look or not.
-  if (neighbours_.mesh) watchdog_->arm();
+  // Not before: what comes from now on rings, be it seen in a last look or not. Who is back in a moment, as a program
+  // that calls again and again, would be woken just before it looks itself.
+  if (neighbours_.mesh) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
   return rung;
 }
 
 void EngineCore::give_up_token() {
-  get_ready_to_sleep();
+  get_ready_to_sleep(true);
   const bool must_nap = !naps_ && neighbours_.mesh && neighbours_.post().must_be_pumped();
   const bool more = anything_to_do() || must_nap || (!looks_often_ && must_look_often());
   token_.unlock();
@@ -255,13 +256,14 @@ void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
 
 void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
   post_wait(ticket);
-  if (try_token()) {
-    drive(*ticket);
-  } else {
-    node().summon_self();
-  }
-  // Whoever does the work now may need this core.
+  // Whoever does the work now may need this core, or be about to leave it to us: summoned at once, the engine's thread
+  // would stay at work for ever, and each call would wake two threads.
   constexpr Patience kGiveWay{.looks = 0, .yields = 10};
+  bool ours = false;
+  kGiveWay.wait([&] { return ticket->ready() || (ours = try_token()); });
+  if (ours) drive(*ticket);
+  if (ticket->ready()) return;
+  if (!ours) node().summon_self();
   if (!kGiveWay.wait([&] { return ticket->ready(); })) ticket->sleep();
 }
 

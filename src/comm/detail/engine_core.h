@@ -116,7 +116,7 @@ class EngineCore {
   bool drain();
   void add_group(const std::shared_ptr<GroupCore>& group);
   bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All);
-  std::uint32_t get_ready_to_sleep();
+  std::uint32_t get_ready_to_sleep(bool for_now = false);
   // These give the token up.
   void drive(const Ticket& ticket);
   void give_up_token();

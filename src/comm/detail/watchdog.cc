@@ -2,11 +2,14 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/thread.h"
@@ -14,7 +17,8 @@
 namespace ronde::comm::detail {
 namespace {
 
-constexpr int kStop = -1, kOther = -2;
+constexpr int kStop = -1, kOther = -2, kSoon = -3;
+constexpr long kSoonNanoseconds = 1'000'000;
 constexpr std::size_t kLongest = 128 << 10;  // of a message
 
 void add(int poll, int descriptor, int peer) {
@@ -28,9 +32,11 @@ Watchdog::Watchdog(const std::vector<FileDescriptor>& sockets, Heard heard)
     : sockets_(sockets),
       heard_(std::move(heard)),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!poll_ || !stop_) throw Error::system(errno, "cannot watch the other ranks");
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      soon_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!poll_ || !stop_ || !soon_) throw Error::system(errno, "cannot watch the other ranks");
   add(poll_.get(), stop_.get(), kStop);
+  add(poll_.get(), soon_.get(), kSoon);
   for (std::size_t peer = 0; peer < sockets_.size(); ++peer)
     if (sockets_[peer]) add(poll_.get(), sockets_[peer].get(), static_cast<int>(peer));
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -51,9 +57,12 @@ void Watchdog::watch(const std::stop_token& stop) {
       if (peer == kStop || stop.stop_requested()) continue;
       if (peer == kOther) {
         other_ready_();
-        continue;
+      } else if (peer == kSoon) {
+        std::uint64_t times = 0;  // none, when it was disarmed at the last moment
+        if (read(soon_.get(), &times, sizeof(times)) > 0) arm();
+      } else if (hear(peer)) {
+        epoll_ctl(poll_.get(), EPOLL_CTL_DEL, sockets_[static_cast<std::size_t>(peer)].get(), nullptr);
       }
-      if (hear(peer)) epoll_ctl(poll_.get(), EPOLL_CTL_DEL, sockets_[static_cast<std::size_t>(peer)].get(), nullptr);
     }
   }
 }
@@ -85,7 +94,17 @@ void Watchdog::arm() const {
   if (other_ >= 0) epoll_ctl(poll_.get(), EPOLL_CTL_MOD, other_, &event);
 }
 
+void Watchdog::arm_soon() const {
+  set_timer(kSoonNanoseconds);
+}
+
+void Watchdog::set_timer(long nanoseconds) const {
+  const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = nanoseconds}};
+  timerfd_settime(soon_.get(), 0, &once, nullptr);
+}
+
 void Watchdog::disarm() const {
+  set_timer(0);
   epoll_event event{.events = EPOLLONESHOT, .data = {.fd = kOther}};
   if (other_ >= 0) epoll_ctl(poll_.get(), EPOLL_CTL_MOD, other_, &event);
 }

@@ -24,6 +24,7 @@ class Watchdog {
   // for each arm(). To be called once; the descriptor must outlive the watchdog.
   void watch_also(int descriptor, std::function<void()> ready);
   void arm() const;
+  void arm_soon() const;  // in a millisecond, from the watchdog's thread, unless disarmed before
   void disarm() const;
 
   // Says something to everyone who still listens. Does not wait.
@@ -32,10 +33,11 @@ class Watchdog {
  private:
   void watch(const std::stop_token& stop);
   bool hear(int peer);
+  void set_timer(long nanoseconds) const;
 
   const std::vector<FileDescriptor>& sockets_;
   Heard heard_;
-  FileDescriptor poll_, stop_;
+  FileDescriptor poll_, stop_, soon_;
   int other_ = -1;  // descriptor
   std::function<void()> other_ready_;
   std::jthread thread_;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ronde/base/clock.h"
 
@@ -136,6 +137,24 @@ TEST_F(Watchdogs, CallOnceForEachTimeThatAnotherDescriptorIsArmed) {
   watchdog_->arm();
   EXPECT_EQ(wait_for(2), 2) << "it has not been read";
   watchdog_.reset();
+}
+
+// Something else that can be read, and how often the watchdog has said so.
+TEST_F(Watchdogs, WhatIsArmedSoonIsHeardAfterAMoment) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const FileDescriptor ours(pair[0]), other(pair[1]);
+  std::atomic<int> heard{0};
+  watchdog_->watch_also(ours.get(), [&] { ++heard; });
+  ASSERT_EQ(send(other.get(), "x", 1, 0), 1);
+  watchdog_->arm_soon();
+  for (int i = 0; i < 2000 && heard == 0; ++i) usleep(10'000);
+  EXPECT_EQ(heard, 1);
+  watchdog_->arm_soon();
+  watchdog_->disarm();
+  usleep(20'000);
+  EXPECT_EQ(heard, 1);
+  watchdog_.reset();  // before what it watches
 }
 
 }  // namespace
