@@ -19,9 +19,27 @@ endif()
 record_part(NAME libtorch FOUND ${RONDE_TORCH} VERSION "${Torch_VERSION}" PACKAGE "pip: torch"
             PURPOSE "tensors, autograd, kernels" DETAIL "${TORCH_INSTALL_PREFIX}")
 
-# use_torch(target): libtorch's headers and libraries, also where the program is installed.
-function(use_torch target)
-  target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
-  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES})
+# use_torch(target PUBLIC|PRIVATE): libtorch's headers and libraries, also where the program is installed. Whoever uses an
+# installed Ronde finds its own libtorch.
+function(use_torch target scope)
+  target_include_directories(${target} SYSTEM ${scope} "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
+  target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>)
   set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
+endfunction()
+
+# Its headers take ten seconds to read: they are compiled once, for all targets that have nothing but torch in mind.
+function(precompile_torch target)
+  if(NOT TARGET ronde_torch_headers)
+    add_library(ronde_torch_headers OBJECT "${PROJECT_SOURCE_DIR}/cmake/torch_headers.cc")
+    use_torch(ronde_torch_headers PRIVATE)
+    target_link_libraries(ronde_torch_headers PRIVATE ronde::base ronde_warnings)
+    target_precompile_headers(ronde_torch_headers PRIVATE <torch/torch.h>)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(ronde_torch_headers PUBLIC -fpch-preprocess)  # ccache needs it
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ronde_torch_headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
 endfunction()

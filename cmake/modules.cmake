@@ -5,6 +5,7 @@
 #   LINK fmt::fmt         libraries that the public headers need
 #   LINK_PRIVATE x        libraries that only the sources need
 #   TESTS error_test.cc   one test program, NAME_test
+#   TORCH                 uses libtorch, in its public headers too
 #   INTERNAL)             not installed
 #
 # Code says #include "ronde/base/error.h", in the tree as in an installed prefix; a link in the build folder makes it so.
@@ -12,7 +13,7 @@ file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/include/ronde" SYMBOLIC)
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "INTERNAL" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set(target ronde_${name})
   add_library(${target} STATIC ${MODULE_SOURCES})
   add_library(ronde::${name} ALIAS ${target})
@@ -26,6 +27,10 @@ function(add_module name)
   list(TRANSFORM MODULE_LINK_PRIVATE REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(${target} PUBLIC ${MODULE_DEPENDS} ${MODULE_LINK}
                                   PRIVATE ${MODULE_LINK_PRIVATE} $<BUILD_INTERFACE:ronde_warnings>)
+  if(MODULE_TORCH)
+    use_torch(${target} PUBLIC)
+    precompile_torch(${target})
+  endif()
   if(NOT MODULE_INTERNAL)
     install(TARGETS ${target} EXPORT ronde-targets)
     foreach(header IN LISTS MODULE_HEADERS)
@@ -36,6 +41,9 @@ function(add_module name)
   if(RONDE_TESTS AND MODULE_TESTS)
     add_executable(${name}_test ${MODULE_TESTS})
     target_link_libraries(${name}_test PRIVATE ${target} ronde_warnings GTest::gtest_main)
+    if(MODULE_TORCH)
+      precompile_torch(${name}_test)
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
   endif()
 endfunction()

@@ -7,7 +7,7 @@ build() {
     *) wrong_use "there is no preset '$preset'; there are release, debug, asan and tsan" ;;
   esac
   # Clones in other folders share what the compiler cache has.
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   local log=build/$preset.log
   mkdir -p build
   # Which libtorch and which folder CMake was configured for; when either changes, everything is found anew.

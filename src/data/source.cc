@@ -1,0 +1,1 @@
+#include "ronde/data/source.h"

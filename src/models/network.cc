@@ -1,0 +1,1 @@
+#include "ronde/models/network.h"

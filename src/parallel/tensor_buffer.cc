@@ -1,0 +1,36 @@
+#include "ronde/parallel/tensor_buffer.h"
+
+#include "ronde/base/error.h"
+
+namespace ronde::parallel {
+
+comm::DType dtype_of(torch::ScalarType type) {
+  switch (type) {
+    case torch::kUInt8: return comm::DType::U8;
+    case torch::kInt8: return comm::DType::I8;
+    case torch::kInt16: return comm::DType::I16;
+    case torch::kInt32: return comm::DType::I32;
+    case torch::kInt64: return comm::DType::I64;
+    case torch::kFloat16: return comm::DType::F16;
+    case torch::kBFloat16: return comm::DType::BF16;
+    case torch::kFloat32: return comm::DType::F32;
+    case torch::kFloat64: return comm::DType::F64;
+    case torch::kBool: return comm::DType::Bool;
+    default: throw Error::bad_input("tensors of type {} cannot travel between ranks", torch::toString(type));
+  }
+}
+
+comm::Buffer buffer_of(const torch::Tensor& tensor) {
+  if (tensor.is_sparse()) throw Error::bad_input("a sparse tensor has no memory of one piece");
+  if (!tensor.is_non_overlapping_and_dense())
+    throw Error::bad_input("a tensor of shape {} has gaps: make it contiguous first", c10::str(tensor.sizes()));
+  const auto sizes = tensor.sizes();
+  comm::Buffer buffer{.data = tensor.data_ptr(), .dtype = dtype_of(tensor.scalar_type())};
+  // More dimensions than the engine has names for are one long row to it.
+  buffer.shape = sizes.size() <= comm::Shape::kMost ? comm::Shape(std::span(sizes.data(), sizes.size()))
+                                                    : comm::Shape({tensor.numel()});
+  if (tensor.is_cuda()) buffer.device = tensor.get_device();
+  return buffer;
+}
+
+}  // namespace ronde::parallel

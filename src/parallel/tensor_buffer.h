@@ -1,0 +1,16 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "ronde/comm/buffer.h"
+
+namespace ronde::parallel {
+
+// A tensor as the engine sees it; it owns nothing, so the tensor must stay. Dense memory in another order than the
+// shape says (channels last) is fine where all ranks have the same: reductions do not care.
+// FAILS WITH: BadInput for a tensor with gaps, a sparse one, or a type that the engine does not know.
+comm::Buffer buffer_of(const torch::Tensor& tensor);
+
+comm::DType dtype_of(torch::ScalarType type);
+
+}  // namespace ronde::parallel

@@ -1,0 +1,99 @@
+#include "ronde/train/session.h"
+
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+#include "ronde/base/environment.h"
+#include "ronde/comm/socket_bootstrap.h"
+#include "ronde/device/device.h"
+#include "ronde/trace/settings.h"
+#include "ronde/trace/span.h"
+
+namespace ronde {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+std::unique_ptr<trace::Recorder> recorder_for(const Settings& settings, int rank, int size) {
+  auto options = trace::options_from(settings);
+  if (!options) return nullptr;
+  options->rank = rank;
+  options->world_size = size;
+  options->host = host_name();
+  return std::make_unique<trace::Recorder>(std::move(*options));
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Settings settings;
+  std::unique_ptr<trace::Recorder> recorder;
+  std::optional<trace::Scope> scope;  // of the thread that made the session
+  std::unique_ptr<comm::Engine> engine;
+};
+
+Session::Session() : Session(Settings::load(Environment::of_process(), {})) {}
+
+Session::Session(const Settings& settings) : impl_(std::make_unique<Impl>()) {
+  impl_->settings = settings;
+  auto options = comm::engine_options(settings);
+  auto bootstrap = comm::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
+  impl_->recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
+  if (impl_->recorder) impl_->scope.emplace(*impl_->recorder, "training");
+  options.recorder = impl_->recorder.get();
+  options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
+  impl_->engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+}
+
+Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings) : impl_(std::make_unique<Impl>()) {
+  impl_->settings = settings;
+  impl_->engine = std::move(engine);
+}
+
+// The engine first: its thread records until it ends.
+Session::~Session() {
+  impl_->engine.reset();
+  impl_->scope.reset();
+}
+
+int Session::rank() const {
+  return impl_->engine->rank();
+}
+int Session::size() const {
+  return impl_->engine->size();
+}
+int Session::local_rank() const {
+  return impl_->engine->local_rank();
+}
+int Session::local_size() const {
+  return impl_->engine->local_size();
+}
+int Session::node_rank() const {
+  return impl_->engine->node();
+}
+
+torch::Device Session::device() const {
+  const int gpus = device::count();
+  if (gpus == 0) return torch::kCPU;
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank() % gpus)};
+}
+
+comm::Engine& Session::engine() const {
+  return *impl_->engine;
+}
+comm::Group Session::world() const {
+  return impl_->engine->world();
+}
+const Settings& Session::settings() const {
+  return impl_->settings;
+}
+trace::Recorder* Session::recorder() const {
+  return impl_->recorder.get();
+}
+
+}  // namespace ronde

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+
+#include <torch/torch.h>
+
+#include "ronde/base/settings.h"
+#include "ronde/comm/engine.h"
+
+namespace ronde {
+
+// One rank's part in a job: meets the other ranks, and leaves them when it goes. Under `ronde run`, mpirun or srun
+// there are as many as those say; otherwise one. What the variables RONDE_* say holds.
+//
+//   ronde::Session session;
+//   if (session.rank() == 0) ...
+class Session {
+ public:
+  // FAILS WITH: BadInput (a wrong setting), PeerLost, Timeout, System.
+  Session();
+  explicit Session(const Settings& settings);
+  // With an engine that somebody else has made, such as one of a test whose ranks are threads.
+  explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  int rank() const;
+  int size() const;
+  int local_rank() const;  // among the ranks of this node
+  int local_size() const;
+  int node_rank() const;  // the number of this node
+
+  torch::Device device() const;  // a GPU by local rank, where there is one
+  comm::Engine& engine() const;
+  comm::Group world() const;
+  const Settings& settings() const;
+  trace::Recorder* recorder() const;  // none: trace.dir is empty
+
+ private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ronde
