@@ -35,6 +35,11 @@ if(NOT hwloc_FOUND)
 endif()
 record_part(NAME hwloc FOUND YES VERSION "${hwloc_VERSION}" PACKAGE libhwloc-dev PURPOSE "topology and binding")
 
+find_package(ZLIB 1.2 QUIET)
+if(NOT ZLIB_FOUND)
+  message(FATAL_ERROR "zlib is missing: install zlib1g-dev, or name its folder in CMAKE_PREFIX_PATH")
+endif()
+
 include(dependency_torch)
 include(dependency_cuda)
 include(dependency_mpi)

@@ -6,6 +6,8 @@ set(RONDE_MPI AUTO CACHE STRING "MPI support: AUTO, ON or OFF")
 set(RONDE_SANITIZE "" CACHE STRING "Sanitizers for our own code, as for -fsanitize= (address,undefined or thread)")
 set(RONDE_HEADERS_DIR "" CACHE PATH
     "Folder with header-only libraries that this machine lacks (CLI11, toml++, nlohmann-json)")
+set(RONDE_TEST_DATA "${CMAKE_CURRENT_SOURCE_DIR}/../shared/data" CACHE PATH
+    "Folder with MNIST and CIFAR-10 for tests, which are skipped without it")
 foreach(choice RONDE_CUDA RONDE_MPI)
   set_property(CACHE ${choice} PROPERTY STRINGS AUTO ON OFF)
   if(NOT ${choice} MATCHES "^(AUTO|ON|OFF)$")

@@ -85,10 +85,11 @@ Settings::Settings() {
     entries_.push_back({parse_value(setting, setting.initial), std::string(setting.initial), "default"});
 }
 
-Settings Settings::load(const Environment& environment, std::span<const Flag> flags) {
+Settings Settings::load(const Environment& environment, std::span<const Flag> flags, const Recipe& recipe) {
   Settings settings;
   if (const auto file = config_file(environment, flags))
     settings.read_toml_text(read_file(file->path, file->origin), file->path);
+  settings.read_toml_text(recipe.text, recipe.name);
   settings.read_environment(environment);
   for (const Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
   return settings;

@@ -42,7 +42,7 @@ auto value_type() {
 }  // namespace detail
 
 // The values of all settings, each with where it came from. A later source overrides an earlier one:
-// default, TOML file, environment, flag.
+// default, TOML file, recipe, environment, flag.
 //
 //   const Settings settings = Settings::load(Environment::of_process(), {{"trace.bytes", "64MiB"}});
 //   std::uint64_t bytes = settings.get<"trace.bytes">();   // a key that is not in the list does not compile
@@ -63,8 +63,13 @@ class Settings {
 
   Settings();  // all defaults
 
-  // Defaults, then the TOML file that `config` names, then the environment, then the flags.
-  static Settings load(const Environment& environment, std::span<const Flag> flags);
+  // A TOML text of settings, and what errors call it.
+  struct Recipe {
+    std::string text, name;
+  };
+
+  // Defaults, then the TOML file that `config` names, then the recipe, then the environment, then the flags.
+  static Settings load(const Environment& environment, std::span<const Flag> flags, const Recipe& recipe = {});
   static Settings load(const Environment& environment, std::initializer_list<Flag> flags) {
     return load(environment, std::span(flags.begin(), flags.size()));
   }

@@ -12,6 +12,7 @@
 #include "ronde/cli/run.h"
 #include "ronde/cli/stage.h"
 #include "ronde/cli/start_rank.h"
+#include "ronde/cli/train.h"
 
 namespace ronde::cli {
 namespace {
@@ -82,6 +83,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   app.require_subcommand(0, 1);
   std::function<int(const Context&)> command;
   add_info(app, command);
+  add_train(app, command);
   add_bench(app, command);
   add_stage(app, command);
   add_check_rank(app, command);
@@ -109,7 +111,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   const Log log({.level = parse_log_level(settings.get<"log.level">()),
                  .color = Paint::choose(settings.get<"cli.color">(), stderr, environment).on()});
   log.debug("{} settings read", settings.entries().size());
-  return command({settings, environment, log});
+  return command({settings, environment, log, flags});
 }
 
 }  // namespace ronde::cli

@@ -16,6 +16,7 @@ struct Context {
   Settings settings;
   Environment environment;
   Log log;
+  std::vector<Settings::Flag> flags = {};  // those that the settings came from
 };
 
 // Parses the command line, loads the settings and runs the command. Returns the exit code.

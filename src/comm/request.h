@@ -56,6 +56,7 @@ struct Request {
   std::vector<std::int64_t> splits = {};
   Compression compression = Compression::None;
   Allocate allocate = nullptr;
+  std::shared_ptr<const void> keeps = nullptr;  // what must live until the request is done, such as its memory's owner
 };
 
 // What came of it.

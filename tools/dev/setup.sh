@@ -7,7 +7,7 @@ torch_cuda_size="3 GB to download, 8 GB on disk, most of it CUDA libraries"
 
 apt_packages=(
   g++ cmake ninja-build ccache mold git ca-certificates python3-dev python3-venv
-  libhwloc-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
+  libhwloc-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev zlib1g-dev
   libgtest-dev libopenmpi-dev openmpi-bin libmpich-dev
 )
 # What only tests start. Without it they are skipped.
@@ -38,7 +38,7 @@ build_tools_work() {
 set_up_system() {
   if ! command -v dpkg-query >/dev/null; then
     build_tools_work || refuse "this is no Debian or Ubuntu: install g++ (>= 12), CMake (>= 3.25), ninja, python3 and the" \
-      "libraries hwloc, CLI11, spdlog, fmt, nlohmann-json, toml++ and GoogleTest by your system's own means"
+      "libraries hwloc, CLI11, spdlog, fmt, nlohmann-json, toml++, zlib and GoogleTest by your system's own means"
     return
   fi
   local missing

@@ -1,0 +1,21 @@
+// In a build without libtorch there is nothing to train with; the commands say so.
+#include <CLI/CLI.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/cli/train.h"
+
+namespace ronde::cli {
+
+void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
+  for (const char* name : {"train", "eval"}) {
+    CLI::App* subcommand = app.add_subcommand(name, "(needs libtorch, which this build lacks)");
+    subcommand->allow_extras();
+    subcommand->callback([&command, name] {
+      command = [name](const Context&) -> int {
+        throw Error::bad_input("'ronde {}' needs libtorch, and this build was made without (RONDE_TORCH=OFF)", name);
+      };
+    });
+  }
+}
+
+}  // namespace ronde::cli

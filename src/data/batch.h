@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "ronde/data/batch_plan.h"
+#include "ronde/data/source.h"
+
+namespace ronde::data {
+
+namespace detail {
+struct BatchBuffer;
+class BufferPool;
+}  // namespace detail
+
+// One rank's part of a global batch. Its memory goes back to the loader when it goes, to be filled again; it may
+// outlive the loader. Only moves; to be used by one thread at a time.
+class Batch {
+ public:
+  // What it is, apart from the samples.
+  struct Facts {
+    SampleKind kind = {};
+    std::int64_t epoch = 0;
+    std::int64_t index = 0;   // of the global batch in its epoch
+    Range global = {};        // its places in the order of the epoch,
+    Range local = {};         // and those of this rank's part
+    Position after = {};      // where to go on when this batch is done
+    bool ends_epoch = false;  // no batch follows in this epoch
+  };
+
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();
+
+  const Facts& facts() const { return facts_; }
+  std::int64_t size() const { return facts_.local.size(); }          // samples here; may be 0
+  std::int64_t global_size() const { return facts_.global.size(); }  // samples on all ranks
+
+  // size() x channels x height x width values, aligned to 64 bytes.
+  std::span<float> features() const;
+  std::span<std::int64_t> labels() const;  // size() of them
+
+ private:
+  friend class Loader;
+  Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool);
+
+  Facts facts_;
+  std::shared_ptr<detail::BufferPool> pool_;
+  std::unique_ptr<detail::BatchBuffer> buffer_;
+};
+
+}  // namespace ronde::data

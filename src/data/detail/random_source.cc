@@ -1,0 +1,37 @@
+#include "ronde/data/detail/random_source.h"
+
+#include "ronde/data/detail/generated.h"
+#include "ronde/data/random.h"
+
+namespace ronde::data::detail {
+namespace {
+
+class RandomSource : public Source {
+ public:
+  explicit RandomSource(const SourceOptions& options)
+      : kind_(generated_kind(options)), size_(generated_size(options)), seed_(generated_seed(options)) {}
+
+  std::string name() const override { return "random"; }
+  SampleKind kind() const override { return kind_; }
+  std::int64_t size() const override { return size_; }
+  bool filled_once() const override { return true; }
+
+  std::int64_t read(std::int64_t index, std::int64_t, std::span<float> values) const override {
+    Random random(seed_, static_cast<std::uint64_t>(index));
+    for (float& value : values) value = random.uniform(-1, 1);
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kind_.classes)));
+  }
+
+ private:
+  const SampleKind kind_;
+  const std::int64_t size_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_random(const SourceOptions& options) {
+  return std::make_unique<RandomSource>(options);
+}
+
+}  // namespace ronde::data::detail

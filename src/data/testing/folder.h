@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stdlib.h>
+
+#include <gtest/gtest.h>
+
+#include "ronde/base/error.h"
+
+namespace ronde::data {
+
+// A folder that goes with it.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = testing::TempDir() + "ronde_data_XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) throw Error::system(errno, "cannot make {}", pattern);
+    path_ = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string text() const { return path_.string(); }
+
+  void write(const std::string& name, std::span<const std::uint8_t> bytes) const {
+    std::ofstream(path_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// What the error says that `action` ends with; empty when it ends well.
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return {};
+}
+
+// An IDX file: header and values.
+inline std::vector<std::uint8_t> idx_file(std::vector<int> extents, std::vector<std::uint8_t> values) {
+  std::vector<std::uint8_t> file = {0, 0, 8, static_cast<std::uint8_t>(extents.size())};
+  for (const int extent : extents)
+    for (int shift = 24; shift >= 0; shift -= 8) file.push_back(static_cast<std::uint8_t>(extent >> shift));
+  file.insert(file.end(), values.begin(), values.end());
+  return file;
+}
+
+}  // namespace ronde::data

@@ -1,0 +1,93 @@
+#include "ronde/parallel/detail/gradient.h"
+
+#include <memory>
+
+#include "ronde/base/error.h"
+#include "ronde/parallel/tensor_buffer.h"
+
+namespace ronde::parallel::detail {
+namespace {
+
+comm::Request gather(std::string name, const torch::Tensor& rows) {
+  return {.operation = comm::Operation::Allgather,
+          .name = std::move(name),
+          .input = buffer_of(rows),
+          .keeps = std::make_shared<torch::Tensor>(rows)};
+}
+
+// What an allgather has left in the engine's memory.
+torch::Tensor gathered(const comm::Result& result, torch::ScalarType type) {
+  const auto extents = result.output.shape.extents();
+  const c10::IntArrayRef sizes(extents.data(), extents.size());
+  if (result.output.data == nullptr) return torch::empty(sizes, type);
+  return torch::from_blob(result.output.data, sizes, [keep = result.memory](void*) {}, type);
+}
+
+}  // namespace
+
+// Sparse is what embeddings make: some rows of the parameter.
+Presence Gradient::presence() const {
+  const torch::Tensor& gradient = parameter_.grad();
+  if (!gradient.defined()) return Presence::None;
+  return gradient.is_sparse() && gradient.sparse_dim() == 1 ? Presence::Sparse : Presence::Dense;
+}
+
+void Gradient::make_zero(Presence kind) {
+  torch::NoGradGuard no_grad;
+  if (kind == Presence::Dense) {
+    parameter_.mutable_grad() = torch::zeros_like(parameter_);
+    return;
+  }
+  auto no_rows = parameter_.sizes().vec();
+  no_rows[0] = 0;
+  parameter_.mutable_grad() = torch::sparse_coo_tensor(torch::empty({1, 0}, parameter_.options().dtype(torch::kInt64)),
+                                                       torch::empty(no_rows, parameter_.options()), parameter_.sizes());
+}
+
+std::vector<comm::Request> Gradient::requests(const Wire& wire) {
+  torch::NoGradGuard no_grad;
+  torch::Tensor gradient = parameter_.grad();
+  const bool to_dense = wire.sparse_as_dense || presence() == Presence::Dense;
+  if (gradient.is_sparse() && to_dense) parameter_.mutable_grad() = gradient = gradient.to_dense();
+  if (gradient.is_sparse()) {
+    if (wire.op == comm::ReduceOp::Adasum)
+      throw Error::bad_input("the gradient of '{}' is sparse, which Adasum cannot add: ask for sparse_as_dense", name_);
+    const torch::Tensor merged = gradient.coalesce().cpu();
+    return {gather(name_ + ".indices", merged.indices().t().contiguous()),
+            gather(name_ + ".values", merged.values().contiguous())};
+  }
+  travelling_ = gradient.is_cpu() ? gradient : gradient.cpu();
+  if (!travelling_.is_non_overlapping_and_dense()) travelling_ = travelling_.contiguous();
+  std::vector<comm::Request> one(1);
+  one[0].name = name_;
+  one[0].input = buffer_of(travelling_);
+  one[0].op = wire.op;
+  one[0].prescale = wire.prescale;
+  one[0].postscale = wire.postscale;
+  one[0].compression = wire.compression;
+  one[0].keeps = std::make_shared<torch::Tensor>(travelling_);
+  return one;
+}
+
+void Gradient::finish(const Wire& wire) {
+  if (handles_.size() == 2) {
+    finish_sparse(wire);
+  } else {
+    handles_[0].wait();
+    torch::NoGradGuard no_grad;
+    torch::Tensor& gradient = parameter_.mutable_grad();
+    if (gradient.data_ptr() != travelling_.data_ptr()) gradient.copy_(travelling_);
+  }
+  handles_.clear();
+  travelling_.reset();
+}
+
+void Gradient::finish_sparse(const Wire& wire) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor indices = gathered(handles_[0].wait(), torch::kInt64);
+  const torch::Tensor values = gathered(handles_[1].wait(), parameter_.scalar_type());
+  const auto sum = torch::sparse_coo_tensor(indices.t(), values, parameter_.sizes()).coalesce();
+  parameter_.mutable_grad() = sum.mul(wire.sparse_scale).to(parameter_.device());
+}
+
+}  // namespace ronde::parallel::detail

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "ronde/comm/group.h"
+#include "ronde/parallel/detail/gradient.h"
+#include "ronde/parallel/distributed_optimizer.h"
+
+namespace ronde::parallel::detail {
+
+// The gradients of all parameters of an optimizer. Hooks tell it when one is there; it then travels at once, or
+// together with others of its group. A round is what happens between two steps: backward passes, and the reduction of
+// what they made.
+//
+// So that ranks agree on which parameters have a gradient at all, a byte for each of them is reduced (the highest wins)
+// in every round, as soon as all are there, or at the end.
+class GradientSet {
+ public:
+  GradientSet(const NamedTensors& names, comm::Group group, Wire wire, DistributedOptions options);
+  ~GradientSet();
+
+  // Which parameters there are from now on. FAILS WITH: BadInput for two of one name.
+  void follow(const std::vector<torch::Tensor>& parameters);
+  void begin_round();
+
+  bool any() const;                      // has a backward pass made something in this round?
+  bool reduced() const;                  // is this round's reduction done?
+  std::string first_on_its_way() const;  // the name of a gradient; empty: none
+
+  // Hands over what has not been yet, and waits for everything. FAILS WITH: as Handle::wait().
+  void reduce();
+
+ private:
+  struct Followed;
+
+  void add(const torch::Tensor& parameter);
+  void made(std::size_t index);  // on the thread of the backward pass
+  void hand_over(std::size_t index);
+  void submit(const std::vector<std::size_t>& indices);
+  void tell_presence();
+  void agree_on_presence();
+  std::vector<std::vector<std::size_t>> cut_into_groups() const;
+  std::string name_of(const torch::Tensor& parameter) const;
+
+  std::unordered_map<const void*, std::string> names_;
+  const comm::Group group_;
+  const Wire wire_;
+  const DistributedOptions options_;
+
+  mutable std::mutex mutex_;  // backward passes on GPUs have threads of their own
+  std::vector<std::unique_ptr<Followed>> all_;
+  std::unordered_map<const void*, std::size_t> index_;  // by parameter
+  std::vector<std::vector<std::size_t>> groups_;        // of parameters that travel together
+  std::size_t active_ = 0;                              // parameters that may get a gradient,
+  std::size_t complete_ = 0;                            // and those that have theirs
+  std::vector<std::uint8_t> presence_;
+  comm::Handle presence_told_;
+  bool any_ = false, reduced_ = false;
+};
+
+}  // namespace ronde::parallel::detail

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "ronde/comm/group.h"
+
+namespace ronde::parallel {
+
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+struct DistributedOptions {
+  comm::ReduceOp op = comm::ReduceOp::Average;  // Average, Sum or Adasum
+  comm::Compression compression = comm::Compression::None;
+  int accumulate = 1;      // backward passes a step; gradients add up, so divide each loss by it for a mean
+  double predivide = 1.0;  // Average: gradients are divided by this before they are summed, by the rest after
+  // Parameters whose gradients travel together, once all of them are there; the others travel as the engine sees fit.
+  std::vector<std::vector<torch::Tensor>> groups = {};
+  int group_count = 0;           // instead of `groups`: all parameters, in their order, cut into so many
+  bool overlap = true;           // false: nothing travels before synchronize()
+  bool sparse_as_dense = false;  // sparse gradients become dense ones first
+  bool always_all = false;       // promise: every step has a gradient of every parameter, on every rank
+  std::string prefix = {};       // of the names of requests: tells two optimizers of one group apart
+};
+
+// Makes an optimizer train one model on many ranks: gradients are reduced over the ranks of a group while the backward
+// pass still computes others, and step() waits for the last.
+//
+//   torch::optim::SGD sgd(model->parameters(), 0.1);
+//   DistributedOptimizer optimizer(sgd, named(*model), session.world());
+//   broadcast_parameters(*model, session.world());
+//   for (...) { optimizer.zero_grad(); loss(batch).backward(); optimizer.step(); }
+//
+// All ranks need the same parameters under the same names. A parameter that has no gradient on some ranks counts as
+// zero there; one that has none on any is left alone by step(), as in a program of one rank. Parameters that the
+// optimizer gets later, or that begin or cease to require a gradient, are noticed at the next zero_grad() or step().
+//
+// For one thread, besides the autograd engine's. The optimizer and the group's engine must outlive it.
+class DistributedOptimizer {
+ public:
+  // Parameters of the optimizer that `names` lacks are called by their place: "parameter 3".
+  // FAILS WITH: BadInput for two parameters of one name, or options that cannot be.
+  DistributedOptimizer(torch::optim::Optimizer& optimizer, const NamedTensors& names, comm::Group group,
+                       DistributedOptions options = {});
+  ~DistributedOptimizer();
+  DistributedOptimizer(const DistributedOptimizer&) = delete;
+  DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
+
+  // Waits until all gradients are reduced; for whoever wants to see or clip them before step(). The second time it does
+  // nothing. FAILS WITH: as Handle::wait(); BadInput when there was neither a backward pass nor a zero_grad() since the
+  // last step().
+  void synchronize();
+
+  // synchronize(), then scales gradients down so that their norm over all parameters is at most `most`. Returns what
+  // the norm was; infinite or not a number: nothing was scaled.
+  double clip_grad_norm(double most);
+
+  // synchronize(), then the optimizer's step. With a closure (LBFGS): it zeroes gradients by this object's zero_grad()
+  // and runs the backward pass; gradients are reduced after each call.
+  // FAILS WITH: as synchronize().
+  torch::Tensor step(const torch::optim::Optimizer::LossClosure& closure = nullptr);
+
+  // FAILS WITH: BadInput while gradients of a backward pass are on their way: step() or synchronize() comes first.
+  void zero_grad(bool set_to_none = true);
+
+  // Seconds that synchronize() has waited so far: communication that no computation hid.
+  double seconds_waited() const;
+
+  torch::optim::Optimizer& optimizer() const;
+
+ private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+// The parameters of a module under the names it gives them.
+NamedTensors named(const torch::nn::Module& module);
+
+}  // namespace ronde::parallel
+
+namespace ronde {
+using parallel::DistributedOptimizer;
+using parallel::DistributedOptions;
+}  // namespace ronde

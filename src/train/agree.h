@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ronde/base/settings.h"
+#include "ronde/comm/group.h"
+
+namespace ronde::train {
+
+// Which settings differ between ranks, given the texts of all settings of each rank; one sentence, or empty. Pure.
+std::string differing_settings(const std::vector<std::vector<std::string>>& by_rank);
+
+// All ranks must train by the same recipe. FAILS WITH: BadInput, on every rank, saying which keys differ and where.
+void require_same_settings(const Settings& settings, const comm::Group& group);
+
+}  // namespace ronde::train

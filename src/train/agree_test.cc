@@ -1,0 +1,28 @@
+#include "ronde/train/agree.h"
+
+#include <gtest/gtest.h>
+
+#include "ronde/base/error.h"
+#include "ronde/comm/thread_job.h"
+
+namespace ronde::train {
+namespace {
+
+TEST(Agree, SaysWhichKeysDifferAndWhere) {
+  comm::run_ranks(3, [](comm::Engine& engine) {
+    Settings settings;
+    require_same_settings(settings, engine.world());
+    if (engine.rank() == 1) settings.set("train.batch", "128", "test");
+    try {
+      require_same_settings(settings, engine.world());
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::BadInput);
+      EXPECT_NE(error.message().find("train.batch is '128' on rank 1 and '64' on ranks 0, 2"), std::string::npos)
+          << error.message();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ronde::train

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "ronde/base/log.h"
+#include "ronde/base/settings.h"
+
+// The jobs of `ronde train` and `ronde eval`: everything from the first rank's meeting to the last line. No torch in
+// sight, so that a program may be built without seeing its headers.
+namespace ronde::train {
+
+// Trains as the settings say; every rank of the job calls it. Returns the exit code: 0, or 130 after an interrupt.
+// FAILS WITH: BadInput for what cannot be trained, ranks that differ; as Handle::wait(); System.
+int run_training(const Settings& settings, const Log& log);
+
+// Evaluates a checkpoint, or the newest one in a folder, on the held-out samples of the recipe it was made by, as far as
+// variables and flags do not say otherwise. Prints the score.
+int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Settings::Flag> flags,
+                   const Environment& environment, const Log& log);
+
+}  // namespace ronde::train

@@ -1,0 +1,86 @@
+#include "ronde/train/learner.h"
+
+#include <cmath>
+
+#include "ronde/base/error.h"
+#include "ronde/data/random.h"
+#include "ronde/parallel/collectives.h"
+#include "ronde/trace/span.h"
+#include "ronde/train/finite.h"
+#include "ronde/train/optimizers.h"
+
+namespace ronde::train {
+namespace {
+
+comm::Compression compression_of(const std::string& name) {
+  if (name == "f16") return comm::Compression::F16;
+  return name == "bf16" ? comm::Compression::BF16 : comm::Compression::None;
+}
+
+}  // namespace
+
+Learner::Learner(const Session& session, Task& task)
+    : session_(session),
+      task_(task),
+      schedule_(schedule_of(session.settings())),
+      passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
+      clip_norm_(session.settings().get<"train.clip_norm">()),
+      seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
+      optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
+  const Settings& settings = session.settings();
+  broadcast_parameters(*task.network, session.world());
+  if (settings.get<"memory.arena">() && session.local_size() > 1) gradient_memory_.emplace(session.engine());
+  distributed_.emplace(*optimizer_, parallel::named(*task.network), session.world(),
+                       DistributedOptions{.compression = compression_of(settings.get<"train.compression">()),
+                                          .accumulate = passes_,
+                                          .overlap = settings.get<"train.overlap">()});
+}
+
+Totals Learner::step(std::int64_t number, const data::Batch& batch) {
+  const double waited = distributed_->seconds_waited();
+  const auto& facts = batch.facts();
+  const double samples = static_cast<double>(task_.samples->size());
+  set_learning_rate(*optimizer_,
+                    schedule_.at(static_cast<double>(facts.epoch) + static_cast<double>(facts.global.begin) / samples));
+  // Whatever is random inside the network depends on nothing that went before.
+  torch::manual_seed(
+      data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
+  distributed_->zero_grad();
+  Totals totals;
+  for (int i = 0; i < passes_; ++i) pass(number, batch, data::share({0, batch.size()}, i, passes_), totals);
+  if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
+  distributed_->step();
+  totals.comm_wait = distributed_->seconds_waited() - waited;
+  return totals;
+}
+
+// Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The
+// optimizer averages over ranks, hence their number. A share may be empty, and its rank still takes part.
+void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals) {
+  const Samples samples = samples_of(batch, part, task_, session_.device());
+  torch::Tensor output, loss;
+  {
+    RONDE_SPAN("forward");
+    output = task_.network->forward(samples.inputs);
+    loss = task_.loss(output, samples.labels);
+  }
+  const double seen = totals.loss;
+  totals.count(output, samples.labels, task_.plain_loss);
+  if (!std::isfinite(totals.loss) && std::isfinite(seen)) give_up(number, samples, output);
+  RONDE_SPAN("backward");
+  const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
+  (loss * (session_.size() / static_cast<double>(batch.global_size()))).backward();
+}
+
+void Learner::give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const {
+  std::string first = "the loss";
+  if (!all_finite(output)) first = "the network's output";
+  if (const auto found = first_not_finite(*task_.network)) first = *found;
+  if (!all_finite(samples.inputs)) first = "the input";
+  throw Error(Error::Kind::System,
+              fmt::format("the loss is not a finite number in step {} on rank {}: the first tensor that is not finite is {}; "
+                          "a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
+                          number, session_.rank(), first));
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "ronde/parallel/distributed_optimizer.h"
+#include "ronde/parallel/gradient_scope.h"
+#include "ronde/train/schedule.h"
+#include "ronde/train/session.h"
+#include "ronde/train/task.h"
+#include "ronde/train/totals.h"
+
+namespace ronde::train {
+
+// Makes the network better by one step after the other.
+class Learner {
+ public:
+  // All ranks begin with the weights of rank 0.
+  Learner(const Session& session, Task& task);
+
+  // One step on this rank's part of a batch. Returns what this rank has seen.
+  // FAILS WITH: as Handle::wait(); System when the loss is not finite, naming the step and the first tensor that is not.
+  Totals step(std::int64_t number, const data::Batch& batch);
+
+  torch::optim::Optimizer& optimizer() { return *optimizer_; }
+
+ private:
+  void pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals);
+  [[noreturn]] void give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const;
+
+  const Session& session_;
+  Task& task_;
+  const Schedule schedule_;
+  const int passes_;
+  const double clip_norm_;
+  const std::uint64_t seed_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::optional<parallel::GradientMemory> gradient_memory_;
+  std::optional<DistributedOptimizer> distributed_;
+};
+
+}  // namespace ronde::train

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "ronde/base/settings.h"
+
+namespace ronde::train {
+
+// The optimizer that optimizer.* ask for.
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Settings& settings,
+                                                        const std::vector<torch::Tensor>& parameters);
+
+void set_learning_rate(torch::optim::Optimizer& optimizer, double rate);
+
+}  // namespace ronde::train

@@ -1,0 +1,45 @@
+#include "ronde/train/recipes.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/train/detail/recipes_text.h"
+
+namespace ronde::train {
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : detail::kRecipes) names.emplace_back(name);
+  return names;
+}
+
+Settings::Recipe find_recipe(const std::string& file_or_name) {
+  if (std::error_code failure; std::filesystem::exists(file_or_name, failure)) {
+    std::ifstream file(file_or_name, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file || std::filesystem::is_directory(file_or_name))
+      throw Error::bad_input("{} cannot be read as a recipe", file_or_name);
+    return {.text = std::move(text), .name = file_or_name};
+  }
+  for (const auto& [name, text] : detail::kRecipes)
+    if (name == file_or_name) return {.text = std::string(text), .name = "recipe " + file_or_name};
+  const auto meant = nearest(file_or_name, recipe_names());
+  throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}", file_or_name,
+                         meant ? fmt::format("; did you mean {}?", *meant) : "", join(recipe_names(), ", "));
+}
+
+std::string recipe_summary(const Settings::Recipe& recipe) {
+  std::string first;
+  for (const auto line : split(recipe.text, '\n')) {
+    if (!line.starts_with("#")) break;
+    first += std::string(line.substr(1)) + "\n";
+  }
+  return first;
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ronde/base/settings.h"
+
+namespace ronde::train {
+
+// The recipe in a file, or the one of that name that is built in (demo, mnist, ...).
+// FAILS WITH: BadInput when there is neither, naming those that are built in; System.
+Settings::Recipe find_recipe(const std::string& file_or_name);
+
+std::vector<std::string> recipe_names();
+
+// The comment at its head, without the signs: what it is after.
+std::string recipe_summary(const Settings::Recipe& recipe);
+
+}  // namespace ronde::train

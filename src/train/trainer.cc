@@ -1,0 +1,98 @@
+#include "ronde/train/trainer.h"
+
+#include "ronde/base/error.h"
+#include "ronde/parallel/arena.h"
+#include "ronde/trace/span.h"
+
+namespace ronde::train {
+namespace {
+
+std::int64_t checked_batch(const Session& session, const Task& task) {
+  const std::int64_t batch = session.settings().get<"train.batch">();
+  const std::int64_t passes = session.settings().get<"train.accumulate">();
+  if (batch > task.samples->size())
+    throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
+                           task.samples->size());
+  if (batch < session.size() * passes)
+    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, session.size(),
+                           passes);
+  return batch;
+}
+
+}  // namespace
+
+Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log)
+    : session_(session),
+      interrupt_(interrupt),
+      task_(make_task(session)),
+      learner_(session, task_),
+      keeper_(session, log),
+      reporter_(session, task_, log),
+      totals_(session.world()) {
+  checked_batch(session, task_);
+  position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
+}
+
+Outcome Trainer::run() {
+  if (const auto found = keeper_.resume(*task_.network, learner_.optimizer())) {
+    position_ = found->position;
+    outcome_.steps = found->step;
+    reporter_.resumed(*found);
+  }
+  const Settings& settings = session_.settings();
+  data::Loader loader(*task_.samples, {.batch = settings.get<"train.batch">(),
+                                       .rank = session_.rank(),
+                                       .ranks = session_.size(),
+                                       .start = position_,
+                                       .end_epoch = settings.get<"train.epochs">(),
+                                       .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
+                                       .recorder = session_.recorder()});
+  reporter_.begin(outcome_.steps, loader.plan().batches());
+  for (auto batch = loader.next(); batch; batch = loader.next()) {
+    const bool more = one_step(loader, *batch);
+    if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
+    if (!more || reached_target()) break;
+  }
+  keep_if_due(true);
+  reporter_.end(outcome_.score, outcome_.interrupted);
+  return outcome_;
+}
+
+bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
+  const std::int64_t number = ++outcome_.steps;
+  session_.engine().set_step(number);
+  if (session_.recorder()) session_.recorder()->step(number);
+  Totals mine = learner_.step(number, batch);
+  parallel::trace_arena();
+  mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
+  input_waited_ = loader.waited();
+  mine.interrupted = interrupt_.asked() ? 1 : 0;
+  position_ = batch.facts().after;
+  if (const auto before = totals_.exchange(mine)) see(number - 1, *before);
+  keep_if_due(false);
+  const std::int64_t most = session_.settings().get<"train.steps">();
+  return !outcome_.interrupted && (most == 0 || number < most);
+}
+
+void Trainer::see(std::int64_t step, const Totals& totals) {
+  outcome_.interrupted = outcome_.interrupted || totals.interrupted > 0;
+  reporter_.step(step, totals);
+}
+
+void Trainer::end_epoch(std::int64_t epoch) {
+  if (const auto last = totals_.last()) see(outcome_.steps, *last);
+  if (outcome_.interrupted) return;
+  outcome_.score = evaluate(session_, task_, session_.settings().get<"train.batch">());
+  reporter_.epoch(epoch, outcome_.steps, outcome_.score);
+}
+
+bool Trainer::reached_target() const {
+  const double target = session_.settings().get<"train.target_accuracy">();
+  return target > 0 && outcome_.score.accuracy >= target;
+}
+
+void Trainer::keep_if_due(bool at_end) {
+  keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer(), at_end);
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "ronde/data/loader.h"
+#include "ronde/train/evaluate.h"
+#include "ronde/train/interrupt.h"
+#include "ronde/train/keeper.h"
+#include "ronde/train/learner.h"
+#include "ronde/train/reporter.h"
+#include "ronde/train/session.h"
+#include "ronde/train/task.h"
+
+namespace ronde::train {
+
+struct Outcome {
+  bool interrupted = false;
+  std::int64_t steps = 0;  // since the very beginning, those before a resume included
+  Score score;             // of the last evaluation
+};
+
+// A whole training, as the settings of a session describe it: epochs of steps, an evaluation after each, checkpoints,
+// reports. Every rank runs one.
+class Trainer {
+ public:
+  // FAILS WITH: BadInput, System: what is asked for cannot be.
+  Trainer(Session& session, const Interrupt& interrupt, const Log& log);
+
+  // FAILS WITH: as Handle::wait(); System when the loss is not finite.
+  Outcome run();
+
+ private:
+  bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
+  void see(std::int64_t step, const Totals& totals);
+  void end_epoch(std::int64_t epoch);
+  bool reached_target() const;
+  void keep_if_due(bool at_end);
+
+  Session& session_;
+  const Interrupt& interrupt_;
+  Task task_;
+  Learner learner_;
+  Keeper keeper_;
+  Reporter reporter_;
+  TotalsOfSteps totals_;
+  data::Position position_;
+  Outcome outcome_;
+  std::chrono::nanoseconds input_waited_{0};
+};
+
+}  // namespace ronde::train
