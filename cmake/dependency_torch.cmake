@@ -47,4 +47,7 @@ function(precompile_torch target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow)  # as -Wno-restrict: GCC bug 105651
+  endif()
 endfunction()

@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-", kPartialSuffix = ".partial";
 
 fs::path partial_of(const fs::path& checkpoint) {
-  return checkpoint.parent_path() / ("." + checkpoint.filename().string() + std::string(kPartialSuffix));
+  return checkpoint.parent_path() / fmt::format(".{}{}", checkpoint.filename().string(), kPartialSuffix);
 }
 
 bool is_partial(const std::string& name) {
-  return name.starts_with("." + std::string(kPrefix)) && name.ends_with(kPartialSuffix);
+  return name.starts_with(fmt::format(".{}", kPrefix)) && name.ends_with(kPartialSuffix);
 }
 
 // A file that is being written, and its checksum.
@@ -78,7 +78,7 @@ void rename_to(const fs::path& from, const fs::path& to) {
 // In one step where the file system can: there is then no moment without a checkpoint of this name.
 void exchange(const fs::path& fresh, const fs::path& old) {
   if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return;
-  const fs::path aside = fresh.string() + std::string(kPartialSuffix);
+  const fs::path aside = fmt::format("{}{}", fresh.string(), kPartialSuffix);
   rename_to(old, aside);
   rename_to(fresh, old);
   rename_to(aside, fresh);

@@ -80,7 +80,8 @@ Manifest manifest_of(const CheckpointOptions& options, const CheckpointShare& sh
                      const std::vector<std::string>& files_of_ranks) {
   Manifest manifest{.info = share.info, .files = {}, .model = share.all_model, .optimizer = share.all_optimizer};
   if (options.group) manifest.info.ranks = size_of(options);
-  for (const std::string& text : files_of_ranks) std::ranges::move(parse_files(text), std::back_inserter(manifest.files));
+  for (const std::string& text : files_of_ranks)
+    std::ranges::move(parse_files(text), std::back_inserter(manifest.files));
   return manifest;
 }
 

@@ -16,9 +16,9 @@ namespace ronde::train {
 // What a recipe is about: samples to learn from, samples held out, the network, and how wrong it is.
 struct Task {
   std::unique_ptr<data::Source> samples, held_out;
-  std::shared_ptr<models::Network> network;
-  models::Loss loss;        // summed over samples, with label smoothing: what is minimised
-  models::Loss plain_loss;  // summed over samples: what is reported
+  std::shared_ptr<models::Network> network = {};
+  models::Loss loss = {};        // summed over samples, with label smoothing: what is minimised
+  models::Loss plain_loss = {};  // summed over samples: what is reported
   bool channels_last = false;
 };
 

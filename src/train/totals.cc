@@ -31,7 +31,7 @@ std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {
   travelling_ = numbers_of(mine);
   comm::Request request;
   request.name = "totals of a step";
-  request.input = comm::buffer_of(std::span(travelling_));
+  request.input = comm::buffer_of(std::span<double>(travelling_));
   handle_ = group_.submit(std::move(request));
   return before;
 }
