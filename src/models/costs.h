@@ -25,8 +25,8 @@ struct LayerCost {
   std::int64_t activation_bytes = 0;  // outputs that take new memory, which training keeps until the backward pass
 };
 
-// The costs of all steps of a forward pass over `batch` samples of shape `sample`, such as {3, 224, 224}, in order. Views
-// cost nothing and are not listed. Runs one sample through the network, in evaluation mode, on this thread.
+// The costs of all steps of a forward pass over `batch` samples of shape `sample`, such as {3, 224, 224}, in order.
+// Views cost nothing and are not listed. Runs one sample through the network, in evaluation mode, on this thread.
 // REQUIRES: nobody else uses the network meanwhile.
 std::vector<LayerCost> costs(Network& network, torch::IntArrayRef sample, std::int64_t batch = 1);
 

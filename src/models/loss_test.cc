@@ -62,7 +62,8 @@ std::string failure(const LossOptions& options, const torch::Tensor& output, con
 }
 
 TEST(Loss, SaysWhatIsWrong) {
-  EXPECT_EQ(failure({}, kOutput, torch::tensor({0, 2, 1})), "label 2 is outside of the 2 classes of the model (0 to 1)");
+  EXPECT_EQ(failure({}, kOutput, torch::tensor({0, 2, 1})),
+            "label 2 is outside of the 2 classes of the model (0 to 1)");
   EXPECT_EQ(failure({}, kOutput, torch::tensor({0, -1, 1})),
             "label -1 is outside of the 2 classes of the model (0 to 1)");
   EXPECT_EQ(failure({.kind = "multi-label"}, kOutput, kClasses),

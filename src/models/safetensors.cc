@@ -69,9 +69,10 @@ SafetensorsHeader read_header(Input& input) {
   std::uint64_t length = 0;
   input.read_into(&length, kLengthBytes);
   if (length > detail::kLongestHeader || length > input.left())
-    throw Error::bad_input("{} is no safetensors file, or cut short: its first 8 bytes announce a header of {} bytes, "
-                           "and {} bytes follow",
-                           input.name(), length, input.left());
+    throw Error::bad_input(
+        "{} is no safetensors file, or cut short: its first 8 bytes announce a header of {} bytes, "
+        "and {} bytes follow",
+        input.name(), length, input.left());
   std::string text(length, ' ');
   input.read_into(text.data(), length);
   return detail::parse_header(text, input.left(), input.name());

@@ -27,8 +27,8 @@ using ByteSink = std::function<void(std::span<const std::byte>)>;
 // outside, a type that torch has not), naming file, tensor and place.
 Safetensors read_safetensors(const std::filesystem::path& file, const ByteSink& see = nullptr);
 
-// Hands the bytes of a file that holds `content` to `sink`. Tensors of other layouts or on other devices are copied, one
-// at a time. FAILS WITH: BadInput for a type that the format has not, a sparse tensor; what `sink` throws.
+// Hands the bytes of a file that holds `content` to `sink`. Tensors of other layouts or on other devices are copied,
+// one at a time. FAILS WITH: BadInput for a type that the format has not, a sparse tensor; what `sink` throws.
 void write_safetensors(const Safetensors& content, const ByteSink& sink);
 
 // The same into a file, which is overwritten. FAILS WITH: System.

@@ -15,7 +15,8 @@ class SafetensorsFile : public testing::Test {
  protected:
   SafetensorsFile() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() / (std::string("ronde-") + test->name() + std::to_string(getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / (std::string("ronde-") + test->name() + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
     file_ = folder_ / "x.safetensors";
   }
@@ -106,8 +107,9 @@ TEST_F(SafetensorsFile, RefusesHeadersThatCannotBe) {
   put("abc");
   EXPECT_EQ(failure(), "s no safetensors file: it has only 3 bytes");
   put(std::string(8, '\xff') + "{}");
-  EXPECT_EQ(failure(), "s no safetensors file, or cut short: its first 8 bytes announce a header of "
-                       "18446744073709551615 bytes, and 2 bytes follow");
+  EXPECT_EQ(failure(),
+            "s no safetensors file, or cut short: its first 8 bytes announce a header of "
+            "18446744073709551615 bytes, and 2 bytes follow");
   put("[1, 2]", 0);
   EXPECT_EQ(failure(), "its header is no JSON object");
   put("{\"a\": ", 0);
@@ -134,10 +136,12 @@ TEST_F(SafetensorsFile, RefusesPlacesThatCannotBe) {
   put(R"({"a": {"dtype": "F32", "shape": [4611686018427387904, 4], "data_offsets": [0, 0]}})", 0);
   EXPECT_EQ(failure(), "tensor 'a' of type F32 and shape [4611686018427387904, 4] cannot have 0 bytes");
   put(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
-          "b": {"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}})", 6);
+          "b": {"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}})",
+      6);
   EXPECT_EQ(failure(), "tensor 'b' begins at byte 2 of the values, and the one before it ends at 4");
   put(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
-          "b": {"dtype": "U8", "shape": [1], "data_offsets": [5, 6]}})", 6);
+          "b": {"dtype": "U8", "shape": [1], "data_offsets": [5, 6]}})",
+      6);
   EXPECT_EQ(failure(), "tensor 'b' begins at byte 5 of the values, and the one before it ends at 4");
 }
 

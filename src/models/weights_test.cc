@@ -31,7 +31,8 @@ TEST(Weights, ForwardAgreesWithPython) {
 class SavedWeights : public testing::Test {
  protected:
   SavedWeights()
-      : file_(std::filesystem::temp_directory_path() / ("ronde-weights-" + std::to_string(getpid()) + ".safetensors")) {}
+      : file_(std::filesystem::temp_directory_path() / ("ronde-weights-" + std::to_string(getpid()) + ".safetensors")) {
+  }
   ~SavedWeights() override { std::filesystem::remove(file_); }
 
   std::string failure(torch::nn::Module& network) const {
@@ -67,8 +68,9 @@ TEST_F(SavedWeights, OfAnotherModelSayWhichTensorsDiffer) {
   save_weights(*make_model({.name = "mlp", .classes = 10}), file_);
   const auto other = make_model({.name = "mlp", .classes = 12});
   const torch::Tensor before = other->parameters()[0].clone();
-  EXPECT_EQ(failure(*other), "does not fit this model: of its tensors 2 have another shape "
-                             "(fc3.bias [10] instead of [12], fc3.weight [10, 512] instead of [12, 512])");
+  EXPECT_EQ(failure(*other),
+            "does not fit this model: of its tensors 2 have another shape "
+            "(fc3.bias [10] instead of [12], fc3.weight [10, 512] instead of [12, 512])");
   EXPECT_TRUE(other->parameters()[0].equal(before));
   EXPECT_EQ(failure(*make_model({.name = "lenet"})),
             "does not fit this model: of its tensors 4 are missing (conv1.bias, conv1.weight, conv2.bias, conv2.weight)"

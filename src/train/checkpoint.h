@@ -11,8 +11,8 @@
 #include "ronde/comm/group.h"
 #include "ronde/models/tensor_map.h"
 
-// A checkpoint is a folder, step-00001200, that holds all that training needs to go on: tensors as safetensors files and
-// manifest.json. It appears whole or not at all, whatever happens to the program that writes it.
+// A checkpoint is a folder, step-00001200, that holds all that training needs to go on: tensors as safetensors files
+// and manifest.json. It appears whole or not at all, whatever happens to the program that writes it.
 namespace ronde::train {
 
 using models::TensorMap;
@@ -45,8 +45,8 @@ struct CheckpointOptions {
 // Writes a checkpoint, and returns its folder when it is safely on the disk. One of the same step is replaced.
 // With a group every member calls it, with the same tensors.
 // FAILS WITH: System (such as a full disk), BadInput (tensors that cannot be stored); with a group also as
-// Handle::wait(), and the same error on all members. Older checkpoints are then as they were, and nothing is left of the
-// new one.
+// Handle::wait(), and the same error on all members. Older checkpoints are then as they were, and nothing is left of
+// the new one.
 std::filesystem::path save_checkpoint(const CheckpointOptions& options, const Checkpoint& checkpoint);
 
 // Reads a checkpoint, however many ranks wrote it, and verifies every byte against the checksums in its manifest.

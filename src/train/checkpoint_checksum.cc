@@ -36,7 +36,8 @@ std::uint64_t add_rest(std::uint64_t hash, std::span<const std::byte> rest) {
     hash = std::rotl(hash ^ (load<std::uint32_t>(rest.data()) * kPrime1), 23) * kPrime2 + kPrime3;
     rest = rest.subspan(4);
   }
-  for (const std::byte byte : rest) hash = std::rotl(hash ^ (std::to_integer<std::uint64_t>(byte) * kPrime5), 11) * kPrime1;
+  for (const std::byte byte : rest)
+    hash = std::rotl(hash ^ (std::to_integer<std::uint64_t>(byte) * kPrime5), 11) * kPrime1;
   return hash;
 }
 

@@ -8,8 +8,8 @@
 
 namespace ronde::train {
 
-// The checksum of a file that comes in pieces: XXH64 with seed 0 (as `xxhsum -H64` prints it), which runs at the speed of
-// memory without help from the processor. Finds accidents, not forgeries.
+// The checksum of a file that comes in pieces: XXH64 with seed 0 (as `xxhsum -H64` prints it), which runs at the speed
+// of memory without help from the processor. Finds accidents, not forgeries.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes);

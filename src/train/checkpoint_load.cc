@@ -44,8 +44,8 @@ void check_tensors(const fs::path& path, const std::string& holds, const TensorM
 
 // The first of a folder's checkpoints, newest first, that `use` does not refuse.
 template <class Use>
-auto first_usable(const fs::path& folder, const CheckpointWarning& warn, const Use& use)
-    -> std::optional<decltype(use(folder))> {
+auto first_usable(const fs::path& folder, const CheckpointWarning& warn,
+                  const Use& use) -> std::optional<decltype(use(folder))> {
   for (const fs::path& path : list_checkpoints(folder)) {
     try {
       return use(path);

@@ -14,8 +14,8 @@ namespace ronde::train {
 inline constexpr const char* kManifestName = "manifest.json";
 
 struct FileRecord {
-  std::string name;      // in the checkpoint's folder
-  std::string holds;     // "model" or "optimizer"
+  std::string name;   // in the checkpoint's folder
+  std::string holds;  // "model" or "optimizer"
   std::uint64_t bytes = 0;
   std::string checksum;  // XXH64
   friend bool operator==(const FileRecord&, const FileRecord&) = default;

@@ -69,7 +69,8 @@ std::string field_name(const std::string& parameter, const char* field) {
 }
 
 // The optimizer's parameters with their names.
-std::vector<std::pair<std::string, torch::Tensor>> named(const Optimizer& optimizer, const NamedParameters& parameters) {
+std::vector<std::pair<std::string, torch::Tensor>> named(const Optimizer& optimizer,
+                                                         const NamedParameters& parameters) {
   std::map<const void*, std::string> names;
   for (const auto& item : parameters) names[item.value().unsafeGetTensorImpl()] = item.key();
   std::vector<std::pair<std::string, torch::Tensor>> result;
@@ -86,7 +87,8 @@ std::vector<std::pair<std::string, torch::Tensor>> named(const Optimizer& optimi
 }
 
 void put(torch::Tensor& field, const torch::Tensor& value, const torch::Tensor& parameter) {
-  field = torch::empty_like(parameter, parameter.options().dtype(value.scalar_type()).requires_grad(false)).copy_(value);
+  field =
+      torch::empty_like(parameter, parameter.options().dtype(value.scalar_type()).requires_grad(false)).copy_(value);
 }
 void put(std::int64_t& field, const torch::Tensor& value, const torch::Tensor&) {
   field = value.item<std::int64_t>();

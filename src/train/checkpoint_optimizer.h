@@ -18,9 +18,9 @@ using NamedParameters = torch::OrderedDict<std::string, torch::Tensor>;  // netw
 // without a name.
 models::TensorMap state_tensors(const torch::optim::Optimizer& optimizer, const NamedParameters& parameters);
 
-// Puts copies of them into an optimizer of the same kind, in place of what it has; each in the layout and on the device of
-// its parameter. `source` is for messages.
-// FAILS WITH: BadInput as above, and for tensors that do not fit, saying which; the optimizer is then as it was.
+// Puts copies of them into an optimizer of the same kind, in place of what it has; each in the layout and on the device
+// of its parameter. `source` is for messages. FAILS WITH: BadInput as above, and for tensors that do not fit, saying
+// which; the optimizer is then as it was.
 void restore_state(torch::optim::Optimizer& optimizer, const NamedParameters& parameters,
                    const models::TensorMap& tensors, const std::string& source = "the state of the optimizer");
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,9 +38,9 @@ std::vector<std::string> gather_texts(const comm::Group& group, const std::strin
 
 std::string outcome_of(const std::function<std::string()>& work) {
   try {
-    return Json{{"result", work()}}.dump();
+    return Json::object({{"result", work()}}).dump();
   } catch (const std::exception& error) {
-    return Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json::object({{"error", error.what()}}).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 
@@ -80,7 +81,8 @@ Manifest manifest_of(const CheckpointOptions& options, const CheckpointShare& sh
                      const std::vector<std::string>& files_of_ranks) {
   Manifest manifest{.info = share.info, .files = {}, .model = share.all_model, .optimizer = share.all_optimizer};
   if (options.group) manifest.info.ranks = size_of(options);
-  for (const std::string& text : files_of_ranks) std::ranges::move(parse_files(text), std::back_inserter(manifest.files));
+  for (const std::string& text : files_of_ranks)
+    std::ranges::move(parse_files(text), std::back_inserter(manifest.files));
   return manifest;
 }
 

@@ -12,7 +12,7 @@ namespace ronde::train {
 
 struct CheckpointWriterOptions {
   CheckpointOptions checkpoint;
-  bool background = true;                // write while training goes on
+  bool background = true;               // write while training goes on
   trace::Recorder* recorder = nullptr;  // must outlive the writer
 };
 

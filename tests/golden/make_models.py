@@ -80,7 +80,9 @@ def make(folder, name, network, dtype):
             nn.init.uniform_(module.running_mean, -0.2, 0.2)
             nn.init.uniform_(module.running_var, 0.5, 1.5)
             module.num_batches_tracked.fill_(7)
-    state = {key: value.to(dtype) if value.is_floating_point() else value for key, value in network.state_dict().items()}
+    state = {
+        key: value.to(dtype) if value.is_floating_point() else value for key, value in network.state_dict().items()
+    }
     network.load_state_dict(state)
     network.eval()
     inputs = torch.randn(2, 3, 64, 64)

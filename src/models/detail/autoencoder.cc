@@ -28,8 +28,8 @@ Autoencoder::Autoencoder(const ModelOptions& options) {
   std::int64_t in = options.channels;
   for (int i = 0; i < 3; ++i) {
     const std::int64_t out = filters << i;
-    encoder_.push_back(stage("encoder", i + 1,
-                             conv2d({.in = in, .out = out, .stride = 2, .bias = options.conv_bias}), out, options.norm));
+    encoder_.push_back(stage("encoder", i + 1, conv2d({.in = in, .out = out, .stride = 2, .bias = options.conv_bias}),
+                             out, options.norm));
     in = out;
   }
   for (int i = 1; i >= 0; --i) {

@@ -6,11 +6,10 @@
 namespace ronde::models::detail {
 namespace {
 
-constexpr std::array kMoves = {std::string_view("cat"),        std::string_view("constant_pad_nd"),
-                               std::string_view("contiguous"), std::string_view("clone"),
-                               std::string_view("reshape"),    std::string_view("flatten"),
-                               std::string_view("copy_"),      std::string_view("zeros"),
-                               std::string_view("upsample_nearest2d")};
+constexpr std::array kMoves = {
+    std::string_view("cat"),   std::string_view("constant_pad_nd"), std::string_view("contiguous"),
+    std::string_view("clone"), std::string_view("reshape"),         std::string_view("flatten"),
+    std::string_view("copy_"), std::string_view("zeros"),           std::string_view("upsample_nearest2d")};
 
 // Each weight matrix of each layer and direction meets every step of every sample once.
 std::int64_t lstm_flops(const std::vector<torch::Tensor>& inputs) {

@@ -14,9 +14,9 @@ struct Operation {
   torch::Tensor output;               // the first, if it has several
 };
 
-// While it lives, `seen` is called for each of torch's operations that this thread calls itself: not for those that they
-// are made of. This way a network's forward() is the only place that says what it does.
-// REQUIRES: lives on the stack of one thread; `seen` calls no operation of torch. One at a time on a thread.
+// While it lives, `seen` is called for each of torch's operations that this thread calls itself: not for those that
+// they are made of. This way a network's forward() is the only place that says what it does. REQUIRES: lives on the
+// stack of one thread; `seen` calls no operation of torch. One at a time on a thread.
 class OpWatch {
  public:
   explicit OpWatch(std::function<void(const Operation&)> seen);

@@ -40,9 +40,8 @@ torch::Tensor ResidualBlock::shortcut(const torch::Tensor& input) {
   if (!changes_shape(shape_)) return input;
   if (downsample_) return downsample_->forward(input);
   using torch::indexing::Slice;
-  const torch::Tensor smaller =
-      input.index({Slice(), Slice(), Slice(0, torch::indexing::None, shape_.stride),
-                   Slice(0, torch::indexing::None, shape_.stride)});
+  const torch::Tensor smaller = input.index({Slice(), Slice(), Slice(0, torch::indexing::None, shape_.stride),
+                                             Slice(0, torch::indexing::None, shape_.stride)});
   const std::int64_t more = shape_.out - shape_.in;
   return torch::constant_pad_nd(smaller, {0, 0, 0, 0, more / 2, more - more / 2});
 }

@@ -13,8 +13,7 @@ ResNet::ResNet(const ModelOptions& options, const ResNetShape& shape)
   const bool bias = options.conv_bias || shape.conv_bias;
   std::int64_t width = options.filters > 0 ? options.filters : shape.filters;
   std::int64_t in = width;
-  conv1_ = register_module(
-      "conv1", conv2d({options.channels, in, small_stem_ ? 3 : 7, small_stem_ ? 1 : 2, bias}));
+  conv1_ = register_module("conv1", conv2d({options.channels, in, small_stem_ ? 3 : 7, small_stem_ ? 1 : 2, bias}));
   bn1_ = options.norm(in);
   register_module("bn1", bn1_.ptr());
   for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage, width *= 2) {

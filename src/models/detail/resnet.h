@@ -9,11 +9,12 @@
 namespace ronde::models::detail {
 
 struct ResNetShape {
-  std::vector<std::int64_t> blocks;  // in each stage; a stage has twice the channels and half the extent of the one before
-  std::int64_t filters = 64;         // of the first stage
-  bool bottleneck = false;           // blocks of three convolutions (1, 3, 1) rather than two, with four times the outputs
-  bool small_stem = false;           // one convolution of 3 x 3, rather than 7 x 7, stride 2 and a pool
-  bool padded_shortcuts = false;     // where the shape changes: every other pixel and zeros, rather than a convolution
+  std::vector<std::int64_t>
+      blocks;                     // in each stage; a stage has twice the channels and half the extent of the one before
+  std::int64_t filters = 64;      // of the first stage
+  bool bottleneck = false;        // blocks of three convolutions (1, 3, 1) rather than two, with four times the outputs
+  bool small_stem = false;        // one convolution of 3 x 3, rather than 7 x 7, stride 2 and a pool
+  bool padded_shortcuts = false;  // where the shape changes: every other pixel and zeros, rather than a convolution
   bool conv_bias = false;
   std::int64_t pooled = 1;  // extent of what the head sees
 };

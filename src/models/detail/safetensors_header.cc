@@ -60,7 +60,8 @@ class Reader {
       else
         header_.tensors.push_back(read_tensor(name, value));
     }
-    std::ranges::sort(header_.tensors, {}, [](const StoredTensor& tensor) { return std::pair(tensor.begin, tensor.end); });
+    std::ranges::sort(header_.tensors, {},
+                      [](const StoredTensor& tensor) { return std::pair(tensor.begin, tensor.end); });
     check_places();
   }
 
@@ -83,7 +84,8 @@ class Reader {
     StoredTensor tensor{.name = name};
     const auto type = value.find("dtype"), shape = value.find("shape"), offsets = value.find("data_offsets");
     if (type == value.end() || !type->is_string()) throw wrong("dtype");
-    const auto known = std::ranges::find(kTypes, std::string_view(type->get_ref<const std::string&>()), &TypeName::name);
+    const auto known =
+        std::ranges::find(kTypes, std::string_view(type->get_ref<const std::string&>()), &TypeName::name);
     if (known == kTypes.end())
       throw Error::bad_input("{}: tensor '{}' is of type {}, which is not known", file_, name, type->dump());
     tensor.type = known->type;
@@ -98,7 +100,8 @@ class Reader {
 
   static bool numbers(const Json& list) {
     return list.is_array() && std::ranges::all_of(list, [](const Json& number) {
-             return number.is_number_unsigned() && number.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+             return number.is_number_unsigned() &&
+                    number.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
            });
   }
 
@@ -109,7 +112,8 @@ class Reader {
     const auto bytes = bytes_of(tensor);
     if (!bytes || *bytes != tensor.end - tensor.begin)
       throw Error::bad_input("{}: tensor '{}' of type {} and shape {} cannot have {} bytes", file_, tensor.name,
-                             stored_name(tensor.type), c10::str(torch::IntArrayRef(tensor.shape)), tensor.end - tensor.begin);
+                             stored_name(tensor.type), c10::str(torch::IntArrayRef(tensor.shape)),
+                             tensor.end - tensor.begin);
   }
 
   // One after the other: whatever overlaps or leaves a hole is not what its writer meant.
@@ -148,9 +152,8 @@ std::string header_text(const SafetensorsHeader& header) {
   Json json = Json::object();
   if (!header.metadata.empty()) json[kMetadata] = header.metadata;
   for (const StoredTensor& tensor : header.tensors)
-    json[tensor.name] = {{"dtype", stored_name(tensor.type)},
-                         {"shape", tensor.shape},
-                         {"data_offsets", {tensor.begin, tensor.end}}};
+    json[tensor.name] = {
+        {"dtype", stored_name(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
   return text;

@@ -49,8 +49,7 @@ UNet::UNet(const ModelOptions& options) {
     const std::string number = std::to_string(kTimesDown - i);
     const std::int64_t out = filters << i;
     enlarge_.push_back(register_module(
-        "enlarge" + number,
-        torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(2 * out, out, 2).stride(2))));
+        "enlarge" + number, torch::nn::ConvTranspose2d(torch::nn::ConvTranspose2dOptions(2 * out, out, 2).stride(2))));
     up_.push_back(block("up" + number, 2 * out, out));
   }
   head_ = register_module("head", conv2d({.in = filters, .out = options.classes, .kernel = 1, .bias = true}));
