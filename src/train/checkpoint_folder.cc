@@ -116,7 +116,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& folder) {
   std::vector<std::pair<std::int64_t, fs::path>> found;
   for (const fs::path& path : entries(folder))
     if (const auto step = step_of(path.filename().string())) found.emplace_back(*step, path);
-  std::ranges::sort(found, std::ranges::greater());
+  std::ranges::sort(found, std::ranges::greater(), [](const auto& item) { return item.first; });
   std::vector<fs::path> paths;
   for (auto& [step, path] : found) paths.push_back(std::move(path));
   return paths;

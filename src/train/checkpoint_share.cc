@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,9 +38,9 @@ std::vector<std::string> gather_texts(const comm::Group& group, const std::strin
 
 std::string outcome_of(const std::function<std::string()>& work) {
   try {
-    return Json{{"result", work()}}.dump();
+    return Json::object({{"result", work()}}).dump();
   } catch (const std::exception& error) {
-    return Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json::object({{"error", error.what()}}).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 

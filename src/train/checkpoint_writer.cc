@@ -31,6 +31,8 @@ void copy_tensors(TensorMap& tensors) {
 }  // namespace
 
 struct CheckpointWriter::Impl {
+  explicit Impl(CheckpointWriterOptions asked) : options(std::move(asked)) {}
+
   const CheckpointWriterOptions options;
   std::thread thread;
   std::atomic<bool> busy = false;
