@@ -76,52 +76,53 @@ class EngineMemory : public testing::TestWithParam<Case> {
 // into it would clean up the garbage.
 TEST_P(EngineMemory, SpoiledAtOnceAfterWaiting) {
   const Case& test = GetParam();
-  run_watched(test.ranks,
-              [&](Engine& engine) {
-                std::vector<Tensor> tensors;  // small, large, and cut unevenly
-                for (const std::size_t count : {100u, 30'000u, 100'003u})
-                  tensors.emplace_back(engine, count, test.shared);
-                for (int round = 0; round < (tests::kSanitized ? 20 : 100); ++round) {
-                  std::vector<Handle> handles;
-                  for (std::size_t i = 0; i < tensors.size(); ++i) {
-                    tensors[i].fill(round * engine.size() + engine.rank());
-                    handles.push_back(engine.world().allreduce(fmt::format("tensor {}", i), tensors[i].buffer()));
-                    if (round % 3 == 0) handles.back().wait();  // alone; otherwise together
-                  }
-                  // Now one, now another rank is late.
-                  if (round % engine.size() == engine.rank()) std::this_thread::sleep_for(std::chrono::microseconds(300));
-                  std::vector<std::size_t> wrong;
-                  for (std::size_t i = 0; i < tensors.size(); ++i) {
-                    handles[i].wait();
-                    wrong.push_back(tensors[i].wrong(round, engine.size()));
-                    tensors[i].overwrite(kGarbage);
-                  }
-                  EXPECT_EQ(wrong, std::vector<std::size_t>(tensors.size(), 0)) << "round " << round;
-                  for (const Tensor& tensor : tensors) EXPECT_TRUE(tensor.holds(kGarbage)) << "round " << round;
-                }
-              },
-              options());
+  run_watched(
+      test.ranks,
+      [&](Engine& engine) {
+        std::vector<Tensor> tensors;  // small, large, and cut unevenly
+        for (const std::size_t count : {100u, 30'000u, 100'003u}) tensors.emplace_back(engine, count, test.shared);
+        for (int round = 0; round < (tests::kSanitized ? 20 : 100); ++round) {
+          std::vector<Handle> handles;
+          for (std::size_t i = 0; i < tensors.size(); ++i) {
+            tensors[i].fill(round * engine.size() + engine.rank());
+            handles.push_back(engine.world().allreduce(fmt::format("tensor {}", i), tensors[i].buffer()));
+            if (round % 3 == 0) handles.back().wait();  // alone; otherwise together
+          }
+          // Now one, now another rank is late.
+          if (round % engine.size() == engine.rank()) std::this_thread::sleep_for(std::chrono::microseconds(300));
+          std::vector<std::size_t> wrong;
+          for (std::size_t i = 0; i < tensors.size(); ++i) {
+            handles[i].wait();
+            wrong.push_back(tensors[i].wrong(round, engine.size()));
+            tensors[i].overwrite(kGarbage);
+          }
+          EXPECT_EQ(wrong, std::vector<std::size_t>(tensors.size(), 0)) << "round " << round;
+          for (const Tensor& tensor : tensors) EXPECT_TRUE(tensor.holds(kGarbage)) << "round " << round;
+        }
+      },
+      options());
 }
 
 // The same, with the memory spoiled before the result is even looked at, by those who do not need it.
 TEST_P(EngineMemory, SpoiledByAllButOne) {
   const Case& test = GetParam();
-  run_watched(test.ranks,
-              [&](Engine& engine) {
-                const Tensor tensor(engine, 200'000, test.shared);
-                for (int round = 0; round < (tests::kSanitized ? 20 : 100); ++round) {
-                  tensor.fill(round * engine.size() + engine.rank());
-                  engine.world().allreduce("tensor", tensor.buffer()).wait();
-                  const bool reads = round % engine.size() == engine.rank();
-                  if (reads) {
-                    EXPECT_EQ(tensor.wrong(round, engine.size()), 0u) << "round " << round;
-                  } else {
-                    tensor.overwrite(kGarbage);
-                    EXPECT_TRUE(tensor.holds(kGarbage)) << "round " << round;
-                  }
-                }
-              },
-              options());
+  run_watched(
+      test.ranks,
+      [&](Engine& engine) {
+        const Tensor tensor(engine, 200'000, test.shared);
+        for (int round = 0; round < (tests::kSanitized ? 20 : 100); ++round) {
+          tensor.fill(round * engine.size() + engine.rank());
+          engine.world().allreduce("tensor", tensor.buffer()).wait();
+          const bool reads = round % engine.size() == engine.rank();
+          if (reads) {
+            EXPECT_EQ(tensor.wrong(round, engine.size()), 0u) << "round " << round;
+          } else {
+            tensor.overwrite(kGarbage);
+            EXPECT_TRUE(tensor.holds(kGarbage)) << "round " << round;
+          }
+        }
+      },
+      options());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineMemory,

@@ -16,7 +16,7 @@
 namespace ronde::parallel {
 
 struct ArenaOptions {
-  std::uint64_t limit = 0;           // memory.limit: most that CPU tensors may use; 0: no limit
+  std::uint64_t limit = 0;          // memory.limit: most that CPU tensors may use; 0: no limit
   std::size_t smallest = 64 << 10;  // smaller tensors come from the C library, which keeps such by itself
 };
 ArenaOptions arena_options(const Settings& settings);

@@ -30,11 +30,16 @@ void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, in
   }
 }
 
-void broadcast_parameters(const torch::nn::Module& module, const comm::Group& group, int root) {
-  NamedTensors all = named(module);
+void broadcast_buffers(const torch::nn::Module& module, const comm::Group& group, int root) {
+  NamedTensors all;
   for (const auto& item : module.named_buffers())
     if (item.value().defined()) all.emplace_back(item.key(), item.value());
   broadcast_tensors(all, group, root);
+}
+
+void broadcast_parameters(const torch::nn::Module& module, const comm::Group& group, int root) {
+  broadcast_tensors(named(module), group, root);
+  broadcast_buffers(module, group, root);
 }
 
 // torch writes any optimizer to an archive, whatever its state is made of.

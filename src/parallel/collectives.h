@@ -16,6 +16,7 @@ namespace ronde::parallel {
 void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, int root = 0);
 // Parameters and buffers.
 void broadcast_parameters(const torch::nn::Module& module, const comm::Group& group, int root = 0);
+void broadcast_buffers(const torch::nn::Module& module, const comm::Group& group, int root = 0);
 // What the optimizer has gathered so far, and its options (learning rate, ...). All ranks have the same kind of
 // optimizer, with the same parameters in the same order.
 void broadcast_optimizer(torch::optim::Optimizer& optimizer, const comm::Group& group, int root = 0);

@@ -29,11 +29,11 @@ std::string differing_settings(const std::vector<std::vector<std::string>>& by_r
   std::vector<std::string> differences;
   for (std::size_t i = 0; i < kSettings.size(); ++i) {
     std::map<std::string, std::vector<int>> ranks_of;
-    for (std::size_t rank = 0; rank < by_rank.size(); ++rank) ranks_of[by_rank[rank][i]].push_back(static_cast<int>(rank));
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+      ranks_of[by_rank[rank][i]].push_back(static_cast<int>(rank));
     if (ranks_of.size() == 1) continue;
     std::vector<std::string> values;
-    for (const auto& [value, ranks] : ranks_of)
-      values.push_back(fmt::format("'{}' on {}", value, ranks_text(ranks)));
+    for (const auto& [value, ranks] : ranks_of) values.push_back(fmt::format("'{}' on {}", value, ranks_text(ranks)));
     differences.push_back(fmt::format("{} is {}", kSettings[i].key, join(values, " and ")));
   }
   return join(differences, "; ");

@@ -2,15 +2,11 @@
 
 #include <cstdint>
 
+#include "ronde/train/meter.h"
 #include "ronde/train/session.h"
 #include "ronde/train/task.h"
 
 namespace ronde::train {
-
-struct Score {
-  double loss = 0, accuracy = 0;  // means over all samples
-  std::int64_t samples = 0;
-};
 
 // Runs the network over all held-out samples, each on exactly one rank, and sums up: the same result for any number of
 // ranks, up to rounding of the loss. Every rank calls it, and every rank gets the result.

@@ -1,6 +1,9 @@
 #include "ronde/train/job.h"
 
+#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
+#include "ronde/base/format.h"
+#include "ronde/models/tensor_map.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/train/agree.h"
 #include "ronde/train/interrupt.h"
@@ -40,6 +43,37 @@ int run_training(const Settings& settings, const Log& log) {
   const Interrupt interrupt;
   return as_one_of_many(with_consequences(settings), [&](Session& session) {
     return Trainer(session, interrupt, log).run().interrupted ? kInterruptedExit : 0;
+  });
+}
+
+namespace {
+
+// The settings by which a checkpoint was made; what the user says now comes after.
+Settings settings_of(const CheckpointInfo& info, const std::string& origin, std::span<const Settings::Flag> flags,
+                     const Environment& environment) {
+  Settings settings;
+  for (const auto& [key, text] : info.settings) settings.set(key, text, origin);
+  settings.read_environment(environment);
+  for (const Settings::Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
+  return settings;
+}
+
+}  // namespace
+
+int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Settings::Flag> flags,
+                   const Environment& environment, const Log& /*log*/) {
+  const auto path = find_checkpoint(checkpoint);
+  const Checkpoint loaded = load_checkpoint(path);
+  const Settings settings = settings_of(loaded.info, path.string(), flags, environment);
+  return as_one_of_many(settings, [&](Session& session) {
+    const Task task = make_task(session);
+    models::copy_values(loaded.model, models::state_of(*task.network), path.string());
+    const Score score = evaluate(session, task, settings.get<"train.batch">());
+    if (session.rank() == 0)
+      fmt::print("{}: step {}, {} samples held out of {}: loss {:.4f}, accuracy {:.2f} % (top 5: {:.2f} %)\n",
+                 path.string(), loaded.info.step, score.samples, task.held_out->name(), score.mean_loss(),
+                 100 * score.accuracy(), 100 * score.accuracy5());
+    return 0;
   });
 }
 

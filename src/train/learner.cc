@@ -40,8 +40,8 @@ Totals Learner::step(std::int64_t number, const data::Batch& batch) {
   const double waited = distributed_->seconds_waited();
   const auto& facts = batch.facts();
   const double samples = static_cast<double>(task_.samples->size());
-  set_learning_rate(*optimizer_,
-                    schedule_.at(static_cast<double>(facts.epoch) + static_cast<double>(facts.global.begin) / samples));
+  learning_rate_ = schedule_.at(static_cast<double>(facts.epoch) + static_cast<double>(facts.global.begin) / samples);
+  set_learning_rate(*optimizer_, learning_rate_);
   // Whatever is random inside the network depends on nothing that went before.
   torch::manual_seed(
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
@@ -64,9 +64,12 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
     output = task_.network->forward(samples.inputs);
     loss = task_.loss(output, samples.labels);
   }
-  const double seen = totals.loss;
-  totals.count(output, samples.labels, task_.plain_loss);
-  if (!std::isfinite(totals.loss) && std::isfinite(seen)) give_up(number, samples, output);
+  if (part.size() > 0) {
+    torch::NoGradGuard no_grad;
+    const double sum = task_.plain_loss(output, samples.labels).item<double>();
+    if (!std::isfinite(sum)) give_up(number, samples, output);
+    totals.score += score_of(output.detach(), samples.labels, sum / static_cast<double>(part.size()));
+  }
   RONDE_SPAN("backward");
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
   (loss * (session_.size() / static_cast<double>(batch.global_size()))).backward();
@@ -77,10 +80,11 @@ void Learner::give_up(std::int64_t number, const Samples& samples, const torch::
   if (!all_finite(output)) first = "the network's output";
   if (const auto found = first_not_finite(*task_.network)) first = *found;
   if (!all_finite(samples.inputs)) first = "the input";
-  throw Error(Error::Kind::System,
-              fmt::format("the loss is not a finite number in step {} on rank {}: the first tensor that is not finite is {}; "
-                          "a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
-                          number, session_.rank(), first));
+  throw Error(
+      Error::Kind::System,
+      fmt::format("the loss is not a finite number in step {} on rank {}: the first tensor that is not finite is {}; "
+                  "a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
+                  number, session_.rank(), first));
 }
 
 }  // namespace ronde::train

@@ -20,10 +20,12 @@ class Learner {
   Learner(const Session& session, Task& task);
 
   // One step on this rank's part of a batch. Returns what this rank has seen.
-  // FAILS WITH: as Handle::wait(); System when the loss is not finite, naming the step and the first tensor that is not.
+  // FAILS WITH: as Handle::wait(); System when the loss is not finite, naming the step and the first tensor that is
+  // not.
   Totals step(std::int64_t number, const data::Batch& batch);
 
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
+  double learning_rate() const { return learning_rate_; }  // of the last step
 
  private:
   void pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals);
@@ -35,6 +37,7 @@ class Learner {
   const int passes_;
   const double clip_norm_;
   const std::uint64_t seed_;
+  double learning_rate_ = 0;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<parallel::GradientMemory> gradient_memory_;
   std::optional<DistributedOptimizer> distributed_;

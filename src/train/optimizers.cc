@@ -49,11 +49,10 @@ const std::map<std::string, Make>& makers() {
 
 // The choices of optimizer.name are the keys of makers().
 std::unique_ptr<Optimizer> make_optimizer(const Settings& settings, const Parameters& parameters) {
-  return makers().at(settings.get<"optimizer.name">())(
-      parameters, {.rate = settings.get<"optimizer.lr">(),
-                   .momentum = settings.get<"optimizer.momentum">(),
-                   .decay = settings.get<"optimizer.weight_decay">(),
-                   .nesterov = settings.get<"optimizer.nesterov">()});
+  return makers().at(settings.get<"optimizer.name">())(parameters, {.rate = settings.get<"optimizer.lr">(),
+                                                                    .momentum = settings.get<"optimizer.momentum">(),
+                                                                    .decay = settings.get<"optimizer.weight_decay">(),
+                                                                    .nesterov = settings.get<"optimizer.nesterov">()});
 }
 
 void set_learning_rate(Optimizer& optimizer, double rate) {

@@ -29,8 +29,9 @@ Settings::Recipe find_recipe(const std::string& file_or_name) {
   for (const auto& [name, text] : detail::kRecipes)
     if (name == file_or_name) return {.text = std::string(text), .name = "recipe " + file_or_name};
   const auto meant = nearest(file_or_name, recipe_names());
-  throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}", file_or_name,
-                         meant ? fmt::format("; did you mean {}?", *meant) : "", join(recipe_names(), ", "));
+  throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}",
+                         file_or_name, meant ? fmt::format("; did you mean {}?", *meant) : "",
+                         join(recipe_names(), ", "));
 }
 
 std::string recipe_summary(const Settings::Recipe& recipe) {

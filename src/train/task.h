@@ -17,8 +17,8 @@ namespace ronde::train {
 struct Task {
   std::unique_ptr<data::Source> samples, held_out;
   std::shared_ptr<models::Network> network;
-  models::Loss loss;         // summed over samples, with label smoothing: what is minimised
-  models::Loss plain_loss;   // summed over samples: what is reported
+  models::Loss loss;        // summed over samples, with label smoothing: what is minimised
+  models::Loss plain_loss;  // summed over samples: what is reported
   bool channels_last = false;
 };
 

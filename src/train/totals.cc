@@ -1,36 +1,29 @@
 #include "ronde/train/totals.h"
 
+#include <cmath>
+#include <span>
+
 namespace ronde::train {
-namespace {
 
-std::array<double, 6> numbers_of(const Totals& totals) {
-  return {totals.loss, totals.correct, totals.samples, totals.input_wait, totals.comm_wait, totals.interrupted};
+TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
+  const Score& score = totals.score;
+  return {score.loss,
+          static_cast<double>(score.samples),
+          static_cast<double>(score.top1),
+          static_cast<double>(score.top5),
+          totals.input_wait,
+          totals.comm_wait,
+          totals.interrupted,
+          totals.keep};
 }
 
-Totals totals_of(const std::array<double, 6>& numbers) {
-  return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
-}
-
-}  // namespace
-
-void Totals::count(const torch::Tensor& outputs, const torch::Tensor& labels, const models::Loss& loss_sum) {
-  torch::NoGradGuard no_grad;
-  samples += static_cast<double>(labels.size(0));
-  loss += loss_sum(outputs, labels).item<double>();
-  correct += static_cast<double>((outputs.argmax(1) == labels).sum().item<std::int64_t>());
-}
-
-Totals& Totals::operator+=(const Totals& other) {
-  auto sums = numbers_of(*this);
-  const auto more = numbers_of(other);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
-  return *this = totals_of(sums);
-}
-
-Totals Totals::over_all(const comm::Group& group) const {
-  auto numbers = numbers_of(*this);
-  if (group.size() > 1) group.run({.input = comm::buffer_of(std::span(numbers))});
-  return totals_of(numbers);
+Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
+  const auto count = [&](std::size_t i) { return std::llround(numbers[i]); };
+  return {.score = {.loss = numbers[0], .samples = count(1), .top1 = count(2), .top5 = count(3)},
+          .input_wait = numbers[4],
+          .comm_wait = numbers[5],
+          .interrupted = numbers[6],
+          .keep = numbers[7]};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

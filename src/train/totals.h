@@ -3,29 +3,17 @@
 #include <array>
 #include <optional>
 
-#include <torch/torch.h>
-
 #include "ronde/comm/group.h"
-#include "ronde/models/loss.h"
+#include "ronde/train/meter.h"
 
 namespace ronde::train {
 
-// Sums that add up over batches and over ranks, exactly for counts.
+// What a step came to. Sums, which add up over ranks.
 struct Totals {
-  double loss = 0;          // summed over samples
-  double correct = 0;       //
-  double samples = 0;       //
-  double input_wait = 0;    // seconds, summed over ranks
-  double comm_wait = 0;     // seconds, summed over ranks
-  double interrupted = 0;   // ranks that were asked to stop
-
-  void count(const torch::Tensor& outputs, const torch::Tensor& labels, const models::Loss& loss_sum);
-
-  double mean_loss() const { return samples > 0 ? loss / samples : 0; }
-  double accuracy() const { return samples > 0 ? correct / samples : 0; }
-
-  Totals& operator+=(const Totals& other);
-  Totals over_all(const comm::Group& group) const;  // waits
+  Score score;
+  double input_wait = 0, comm_wait = 0;  // seconds
+  double interrupted = 0;                // ranks that were asked to stop,
+  double keep = 0;                       // and that find it is time for a checkpoint
 };
 
 // The totals of each step over all ranks, one step late: ranks then never wait for them.
@@ -36,12 +24,16 @@ class TotalsOfSteps {
   // This rank's totals of the step that has just ended. Returns those of all ranks for the step before, if there was
   // one. FAILS WITH: as Handle::wait().
   std::optional<Totals> exchange(const Totals& mine);
-  // Those of the last step.
+  // Those of the last step, once.
   std::optional<Totals> last();
 
  private:
+  using Numbers = std::array<double, 8>;
+  static Numbers numbers_of(const Totals& totals);
+  static Totals totals_of(const Numbers& numbers);
+
   comm::Group group_;
-  std::array<double, 6> travelling_{};
+  Numbers travelling_{};
   comm::Handle handle_;
 };
 

@@ -14,8 +14,8 @@ std::int64_t checked_batch(const Session& session, const Task& task) {
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
   if (batch < session.size() * passes)
-    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, session.size(),
-                           passes);
+    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch,
+                           session.size(), passes);
   return batch;
 }
 
@@ -27,17 +27,17 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log)
       task_(make_task(session)),
       learner_(session, task_),
       keeper_(session, log),
-      reporter_(session, task_, log),
+      reporter_(session, log),
       totals_(session.world()) {
   checked_batch(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }
 
 Outcome Trainer::run() {
+  std::optional<std::int64_t> done;
   if (const auto found = keeper_.resume(*task_.network, learner_.optimizer())) {
     position_ = found->position;
-    outcome_.steps = found->step;
-    reporter_.resumed(*found);
+    done = outcome_.steps = found->step;
   }
   const Settings& settings = session_.settings();
   data::Loader loader(*task_.samples, {.batch = settings.get<"train.batch">(),
@@ -47,14 +47,15 @@ Outcome Trainer::run() {
                                        .end_epoch = settings.get<"train.epochs">(),
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
                                        .recorder = session_.recorder()});
-  reporter_.begin(outcome_.steps, loader.plan().batches());
+  reporter_.begin(done, position_.epoch, loader.plan().batches());
   for (auto batch = loader.next(); batch; batch = loader.next()) {
     const bool more = one_step(loader, *batch);
     if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
     if (!more || reached_target()) break;
   }
-  keep_if_due(true);
-  reporter_.end(outcome_.score, outcome_.interrupted);
+  keep();
+  keeper_.finish();
+  reporter_.end(outcome_.interrupted, keeper_.newest());
   return outcome_;
 }
 
@@ -67,16 +68,18 @@ bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
   mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;
+  mine.keep = keeper_.due(number) ? 1 : 0;
   position_ = batch.facts().after;
-  if (const auto before = totals_.exchange(mine)) see(number - 1, *before);
-  keep_if_due(false);
+  const auto before = totals_.exchange(mine);
+  if (before) see(number - 1, *before);
+  if (before && before->keep > 0) keep();
   const std::int64_t most = session_.settings().get<"train.steps">();
   return !outcome_.interrupted && (most == 0 || number < most);
 }
 
 void Trainer::see(std::int64_t step, const Totals& totals) {
   outcome_.interrupted = outcome_.interrupted || totals.interrupted > 0;
-  reporter_.step(step, totals);
+  reporter_.step(step, totals, learner_.learning_rate());
 }
 
 void Trainer::end_epoch(std::int64_t epoch) {
@@ -88,11 +91,11 @@ void Trainer::end_epoch(std::int64_t epoch) {
 
 bool Trainer::reached_target() const {
   const double target = session_.settings().get<"train.target_accuracy">();
-  return target > 0 && outcome_.score.accuracy >= target;
+  return target > 0 && outcome_.score.accuracy() >= target;
 }
 
-void Trainer::keep_if_due(bool at_end) {
-  keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer(), at_end);
+void Trainer::keep() {
+  keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer());
 }
 
 }  // namespace ronde::train

@@ -36,7 +36,7 @@ class Trainer {
   void see(std::int64_t step, const Totals& totals);
   void end_epoch(std::int64_t epoch);
   bool reached_target() const;
-  void keep_if_due(bool at_end);
+  void keep();
 
   Session& session_;
   const Interrupt& interrupt_;

@@ -30,9 +30,9 @@ struct ScopeMemory {
 // tensors, so this one is made once and stays to the end of the process: with ronde's session in Python, the one thing
 // here that is global.
 //
-// Where memory comes from: the scope of this thread, if there is one and the tensor is large enough; the arena, if it is
-// on and the tensor is large enough; otherwise the C library. It goes back to where it came from, by its address. In a
-// forked child all new memory is the C library's, and what the parent has handed out is left alone.
+// Where memory comes from: the scope of this thread, if there is one and the tensor is large enough; the arena, if it
+// is on and the tensor is large enough; otherwise the C library. It goes back to where it came from, by its address. In
+// a forked child all new memory is the C library's, and what the parent has handed out is left alone.
 class ArenaAllocator final : public c10::Allocator {
  public:
   static ArenaAllocator& of_process();

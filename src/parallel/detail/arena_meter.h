@@ -30,7 +30,8 @@ class ArenaMeter {
   void use(std::uint64_t bytes) {
     const std::uint64_t now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     std::uint64_t peak = peak_.load(std::memory_order_relaxed);
-    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
   }
   void disuse(std::uint64_t bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 

@@ -43,7 +43,7 @@ class ArenaPool {
     std::size_t bytes;
     State state;
   };
-  using Blocks = std::map<std::size_t, Block>;  // by offset; no gaps
+  using Blocks = std::map<std::size_t, Block>;                   // by offset; no gaps
   using BySize = std::set<std::pair<std::size_t, std::size_t>>;  // bytes, offset
 
   void* take(std::size_t bytes, State state);

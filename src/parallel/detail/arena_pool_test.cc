@@ -110,7 +110,8 @@ TEST(ArenaPool, TheSameStepAgainNeedsNothingNew) {
   std::vector<std::byte*> step;
   std::uint64_t misses = 0, held = 0;
   for (int repetition = 0; repetition < 5; ++repetition) {
-    for (const std::size_t bytes : {3 * kMiB, 70'000ul, 5 * kMiB, 100'000ul, 3 * kMiB}) step.push_back(pool.allocate(bytes));
+    for (const std::size_t bytes : {3 * kMiB, 70'000ul, 5 * kMiB, 100'000ul, 3 * kMiB})
+      step.push_back(pool.allocate(bytes));
     for (std::byte* const block : step) pool.pool.free(block);
     step.clear();
     if (repetition > 0) {

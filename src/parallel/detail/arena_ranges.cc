@@ -37,7 +37,8 @@ ArenaRanges::~ArenaRanges() {
 ArenaRanges::Range& ArenaRanges::add(std::unique_ptr<ArenaPool> pool) {
   auto* const range = new Range(std::move(pool));
   range->next_ = first_.load();
-  while (!first_.compare_exchange_weak(range->next_, range)) {}
+  while (!first_.compare_exchange_weak(range->next_, range)) {
+  }
   return *range;
 }
 

@@ -16,8 +16,7 @@ class ArenaRanges {
  public:
   class Range {
    public:
-    explicit Range(std::unique_ptr<ArenaPool> pool)
-        : begin_(pool->begin()), end_(pool->end()), pool_(pool.release()) {}
+    explicit Range(std::unique_ptr<ArenaPool> pool) : begin_(pool->begin()), end_(pool->end()), pool_(pool.release()) {}
 
     void* allocate(std::size_t bytes);  // as ArenaPool
     void free(void* block);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ronde/models/network.h"
+#include "ronde/models/norm.h"
+
+namespace ronde::models {
+
+struct ModelOptions {
+  std::string name = "resnet20";
+  std::int64_t classes = 10;  // outputs; unet: of each pixel; autoencoder: does not matter
+  std::int64_t channels = 3, height = 32, width = 32;  // of an input
+  std::int64_t filters = 0;   // channels of the first stage of a convolutional network; 0: as published
+  bool conv_bias = false;     // resnet*, unet, autoencoder: convolutions that a norm follows have biases too
+  NormFactory norm = batch_norm();
+};
+
+// The network of that name, for inputs of shape [batch, channels, height, width], with fresh weights: the same ones after
+// the same torch::manual_seed. Names of parameters are those of torchvision for ResNets.
+//
+//   mlp (512, 512), mlp-wide (4096, 4096), mlp-deep (200 layers of 128), lenet
+//   resnet18|34|50|101|152       the ImageNet form; -cifar (18 alone): a stem for small images
+//   resnet20|32|44|56|110        the CIFAR form of He et al., shortcuts without parameters
+//   resnet50-bigearthnet         biases, and a head on 2 x 2 features
+//   unet                         a class for each pixel
+//   lstm                         reads the rows of an image one after the other
+//   transformer                  reads patches of an image
+//   autoencoder                  gives back its input
+//
+// FAILS WITH: BadInput for a name that is none (suggesting the nearest), an input too small, sizes that are not positive.
+std::shared_ptr<Network> make_model(const ModelOptions& options);
+
+std::vector<std::string> model_names();
+
+}  // namespace ronde::models

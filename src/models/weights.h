@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+#include "ronde/models/network.h"
+
+namespace ronde::models {
+
+// Puts the weights of a safetensors file into a network, by name; types are converted. Counters of batches
+// (num_batches_tracked) may be missing: old files have none.
+// FAILS WITH: System, BadInput: the file is broken (see safetensors.h), or its tensors are others than the network's:
+// says which. The network is then as it was.
+void load_weights(torch::nn::Module& network, const std::filesystem::path& file);
+
+// FAILS WITH: System.
+void save_weights(const torch::nn::Module& network, const std::filesystem::path& file);
+
+}  // namespace ronde::models

@@ -1,0 +1,116 @@
+#include "ronde/train/checkpoint_writer.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "ronde/models/safetensors.h"
+#include "ronde/trace/span.h"
+#include "ronde/train/checkpoint_share.h"
+
+namespace ronde::train {
+namespace {
+
+std::size_t bytes_of(const TensorMap& tensors) {
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += models::stored_bytes(tensor);
+  return bytes;
+}
+
+// In memory of their own, as they will be written.
+void copy_tensors(TensorMap& tensors) {
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : tensors) {
+    torch::Tensor copy = torch::empty(tensor.sizes(), torch::TensorOptions(tensor.scalar_type()));
+    copy.copy_(tensor);
+    tensor = std::move(copy);
+  }
+}
+
+}  // namespace
+
+struct CheckpointWriter::Impl {
+  const CheckpointWriterOptions options;
+  std::thread thread;
+  std::atomic<bool> busy = false;
+  std::mutex mutex;  // guards what follows
+  std::optional<Error> error;
+  std::optional<std::filesystem::path> newest;
+
+  void fail(const Error& failure) {
+    const std::lock_guard lock(mutex);
+    if (!error) error = failure;
+  }
+
+  // Whatever goes wrong waits for take_error().
+  template <class Work>
+  bool guarded(const Work& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& failure) {
+      fail(failure);
+    } catch (const std::exception& failure) {
+      fail(Error(Error::Kind::System, fmt::format("a checkpoint could not be written: {}", failure.what())));
+    }
+    return false;
+  }
+
+  void write(const CheckpointShare& share) {
+    guarded([&] {
+      const trace::Span span("checkpoint write", "checkpoint",
+                             {{"step", share.info.step}, {"bytes", bytes_of(share.model) + bytes_of(share.optimizer)}});
+      auto path = save_share(options.checkpoint, share);
+      const std::lock_guard lock(mutex);
+      newest = std::move(path);
+    });
+    busy = false;
+  }
+};
+
+CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  wait();
+}
+
+void CheckpointWriter::save(const Checkpoint& checkpoint) {
+  wait();
+  CheckpointShare share = take_share(checkpoint, impl_->options.checkpoint);
+  impl_->busy = true;
+  if (!impl_->options.background) return impl_->write(share);
+  const bool started = impl_->guarded([&] {
+    {
+      const trace::Span span("checkpoint copy", "checkpoint", {{"step", share.info.step}});
+      copy_tensors(share.model);
+      copy_tensors(share.optimizer);
+    }
+    impl_->thread = std::thread([impl = impl_.get(), share = std::move(share)] {
+      const trace::Scope scope(impl->options.recorder, "checkpoint");
+      impl->write(share);
+    });
+  });
+  if (!started) impl_->busy = false;
+}
+
+bool CheckpointWriter::busy() const {
+  return impl_->busy;
+}
+
+void CheckpointWriter::wait() {
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+std::optional<Error> CheckpointWriter::take_error() {
+  const std::lock_guard lock(impl_->mutex);
+  return std::exchange(impl_->error, std::nullopt);
+}
+
+std::optional<std::filesystem::path> CheckpointWriter::newest() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->newest;
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,158 @@
+#include "ronde/train/keeper.h"
+
+#include "ronde/base/clock.h"
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/base/units.h"
+#include "ronde/models/tensor_map.h"
+#include "ronde/parallel/collectives.h"
+#include "ronde/train/checkpoint_folder.h"
+#include "ronde/train/checkpoint_optimizer.h"
+#include "ronde/train/finite.h"
+
+namespace ronde::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded) {
+  const Settings& settings = session.settings();
+  CheckpointWriterOptions options{
+      .checkpoint = {.folder = folder, .keep = static_cast<int>(settings.get<"checkpoint.keep">())},
+      .background = settings.get<"checkpoint.background">(),
+      .recorder = session.recorder()};
+  if (sharded) {  // in a group of their own: training goes on in the world
+    std::vector<int> all;
+    for (int rank = 0; rank < session.size(); ++rank) all.push_back(rank);
+    options.checkpoint.group = session.engine().make_group(std::move(all));
+  }
+  if (!sharded && session.rank() != 0) return nullptr;
+  return std::make_unique<CheckpointWriter>(std::move(options));
+}
+
+}  // namespace
+
+Every parse_every(std::string_view text) {
+  if (const auto steps = parse_number<std::int64_t>(trim(text)); steps && *steps >= 0) return {.steps = *steps};
+  try {
+    const auto time = parse_duration(text);
+    if (time.count() > 0) return {.time = time};
+  } catch (const Error&) {  // said better below
+  }
+  throw Error::bad_input(
+      "checkpoint.every is '{}': write a number of steps (500), a time (10min), or 0 for the end only", text);
+}
+
+fs::path find_checkpoint(const fs::path& path) {
+  if (fs::exists(path / "manifest.json")) return path;
+  for (const fs::path& folder : {path / "checkpoints", path})
+    if (const auto newest = newest_checkpoint(folder)) return *newest;
+  throw Error::bad_input("{} is no checkpoint, and there is none in it", path.string());
+}
+
+Keeper::Keeper(const Session& session, Log log)
+    : session_(session),
+      log_(std::move(log)),
+      every_(parse_every(session.settings().get<"checkpoint.every">())),
+      sharded_(session.settings().get<"checkpoint.sharded">() && session.size() > 1),
+      folder_(fs::path(session.settings().get<"output.dir">()) / "checkpoints"),
+      writer_(writer_for(session, folder_, sharded_)),
+      kept_at_(monotonic_now()) {}
+
+Keeper::~Keeper() = default;
+
+std::optional<fs::path> Keeper::chosen() const {
+  const std::string wanted = session_.settings().get<"checkpoint.resume">();
+  if (wanted == "none") return {};
+  if (wanted == "auto") return newest_checkpoint(folder_, [this](const std::string& text) { log_.warn("{}", text); });
+  return find_checkpoint(wanted);
+}
+
+// Steps of a new training begin at one again: older checkpoints would pass for newer ones.
+void Keeper::put_aside() const {
+  if (list_checkpoints(folder_).empty()) return;
+  for (int number = 1;; ++number) {
+    const fs::path aside = fmt::format("{}.{}", folder_.string(), number);
+    if (fs::exists(aside)) continue;
+    fs::rename(folder_, aside);
+    return log_.info("training starts anew; the checkpoints of the one before are now in {}", aside.string());
+  }
+}
+
+// Only rank 0 need see the files.
+std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::Optimizer& optimizer) {
+  Standing standing;
+  std::string found;
+  if (session_.rank() == 0) {
+    if (const auto path = chosen()) {
+      load(*path, network, optimizer, standing);
+      found = fmt::format("{} {}", standing.step, data::to_text(standing.position));
+      started_from_ = *path;
+    } else {
+      put_aside();
+    }
+  }
+  found = parallel::broadcast_text(std::move(found), session_.world());
+  if (found.empty()) return {};
+  broadcast_parameters(network, session_.world());
+  broadcast_optimizer(optimizer, session_.world());
+  const auto blank = found.find(' ');
+  standing.step = *parse_number<std::int64_t>(std::string_view(found).substr(0, blank));
+  standing.position = data::parse_position(found.substr(blank + 1));
+  kept_step_ = standing.step;
+  return standing;
+}
+
+void Keeper::load(const fs::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
+                  Standing& standing) {
+  const Checkpoint checkpoint = load_checkpoint(path);
+  models::copy_values(checkpoint.model, models::state_of(network), path.string());
+  restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string());
+  standing = {
+      .step = checkpoint.info.step,
+      .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed}};
+  log_.info("training goes on after step {}, from {}", standing.step, path.string());
+}
+
+bool Keeper::due(std::int64_t step) const {
+  if (every_.steps > 0) return step % every_.steps == 0;
+  return every_.time.count() > 0 && monotonic_now() - kept_at_ >= every_.time && !(writer_ && writer_->busy());
+}
+
+void Keeper::keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer) {
+  kept_at_ = monotonic_now();
+  if (standing.step == kept_step_) return;
+  kept_step_ = standing.step;
+  if (!writer_) return;
+  if (const auto bad = first_not_finite(network))
+    return log_.warn("no checkpoint of step {} is kept: {} is not finite", standing.step, *bad);
+  Checkpoint checkpoint{.info = {.step = standing.step,
+                                 .epoch = standing.position.epoch,
+                                 .samples = standing.position.position,
+                                 .seed = standing.position.seed,
+                                 .ranks = session_.size()},
+                        .model = models::state_of(network),
+                        .optimizer = state_tensors(optimizer, network.named_parameters())};
+  for (std::size_t i = 0; i < kSettings.size(); ++i)
+    checkpoint.info.settings[std::string(kSettings[i].key)] = session_.settings().entries()[i].text;
+  writer_->save(checkpoint);
+  warn_about_errors();
+}
+
+void Keeper::finish() {
+  if (!writer_) return;
+  writer_->wait();
+  warn_about_errors();
+}
+
+void Keeper::warn_about_errors() {
+  if (const auto error = writer_->take_error())
+    log_.warn("a checkpoint could not be written, and training goes on; the older ones are as they were: {}",
+              error->what());
+}
+
+fs::path Keeper::newest() const {
+  return writer_ ? writer_->newest().value_or(started_from_) : started_from_;
+}
+
+}  // namespace ronde::train

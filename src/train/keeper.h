@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ronde/base/log.h"
+#include "ronde/data/batch_plan.h"
+#include "ronde/models/network.h"
+#include "ronde/train/checkpoint_writer.h"
+#include "ronde/train/session.h"
+
+namespace ronde::train {
+
+// checkpoint.every: after so many steps, or after so much time; neither: only at the end. Pure.
+struct Every {
+  std::int64_t steps = 0;
+  std::chrono::nanoseconds time{0};
+  friend bool operator==(const Every&, const Every&) = default;
+};
+// "500", "10min", "0". FAILS WITH: BadInput.
+Every parse_every(std::string_view text);
+
+// Where a training stands.
+struct Standing {
+  std::int64_t step = 0;
+  data::Position position = {};
+};
+
+// Keeps checkpoints of a training in output.dir/checkpoints, and finds the one to go on from. Every rank has one and
+// calls the same; rank 0 writes, or each rank its share.
+class Keeper {
+ public:
+  // FAILS WITH: BadInput.
+  Keeper(const Session& session, Log log);
+  ~Keeper();
+
+  // Puts what checkpoint.resume names into network and optimizer, the same on all ranks. Nothing: training starts anew.
+  // FAILS WITH: BadInput for one of another network, saying which tensors differ; System.
+  std::optional<Standing> resume(models::Network& network, torch::optim::Optimizer& optimizer);
+
+  // Whether this rank finds that it is time for one; ranks may differ in that, and agree before they call keep().
+  bool due(std::int64_t step) const;
+  // An error while it is written is a warning, and training goes on.
+  void keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer);
+  void finish();  // waits until the last one is written
+
+  std::filesystem::path newest() const;  // that this training has written, or started from; empty: none
+
+ private:
+  void load(const std::filesystem::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
+            Standing& standing);
+  std::optional<std::filesystem::path> chosen() const;
+  void put_aside() const;
+  void warn_about_errors();
+
+  const Session& session_;
+  const Log log_;
+  const Every every_;
+  const bool sharded_;
+  const std::filesystem::path folder_;
+  std::unique_ptr<CheckpointWriter> writer_;  // of ranks that write
+  std::filesystem::path started_from_;
+  std::int64_t kept_step_ = -1;
+  std::chrono::nanoseconds kept_at_;
+};
+
+// The checkpoint at a path: the folder of one, or the newest in the output.dir of a training.
+// FAILS WITH: BadInput when there is none.
+std::filesystem::path find_checkpoint(const std::filesystem::path& path);
+
+}  // namespace ronde::train
