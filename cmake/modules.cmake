@@ -21,6 +21,9 @@ function(add_module name)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                                               $<INSTALL_INTERFACE:include>)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  if(NOT RONDE_TORCH)  # what needs it there is left out
+    list(REMOVE_ITEM MODULE_DEPENDS models parallel train)
+  endif()
   list(TRANSFORM MODULE_DEPENDS PREPEND ronde::)
   # Header-only libraries are compiled in. Whoever uses an installed Ronde needs them only for a header that names them.
   list(TRANSFORM MODULE_LINK REPLACE "^(headers_.*)$" "$<BUILD_INTERFACE:\\1>")

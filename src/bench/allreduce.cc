@@ -97,7 +97,7 @@ Report run_allreduce(const Options& options) {
   Contestant ronde(detail::our_entrant("allreduce", cpus, options));
   ronde.wait_until_ready(detail::start_deadline());
   std::vector<std::unique_ptr<Contestant>> peers;
-  if (options.compare) peers = detail::start_peers(cpus, options.python, options.log);
+  if (options.compare) peers = detail::start_peers(detail::peer_entrants(cpus, options.python), options.log);
   Report report{.name = "allreduce"};
   for (const char* dtype : {"f32", "bf16"})
     for (const std::size_t bytes : sizes) {

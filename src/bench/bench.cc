@@ -27,6 +27,8 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"span", "what recording one span or counter costs", "", run_span},
     {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
      "-n --model --turns --compute --autotune", run_step},
+    {"train", "training steps of a network, against the same ranks without any exchange, and peers",
+     "-n --model --batch --turns --compare --python", run_train},
 });
 
 // Four digits, never an exponent: 0.2134, 219.6, 35601.

@@ -46,7 +46,8 @@ struct Options {
   std::vector<int> ranks = {};             // more than one number only where the benchmark takes a list
   std::vector<std::size_t> sizes = {};     // in bytes
   std::vector<int> tensors = {};           // how many a step has
-  std::string model = {};                  // one of model_names()
+  std::string model = {};                  // one of model_names(); train: of a network
+  int batch = 0;                           // train: samples a rank and step
   int turns = 5;                           // that each contestant gets
   double compute_us = 0.0;                 // a step's computation, spread over its tensors
   bool compare = false;                    // with every peer that is installed

@@ -10,6 +10,7 @@ Report run_control(const Options& options);
 Report run_nodes(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);
+Report run_train(const Options& options);
 Report run_step_autotuned(const Options& options);  // a part of the one before: autotune.cc
 
 }  // namespace ronde::bench

@@ -18,11 +18,11 @@
 namespace ronde::cli {
 namespace {
 
-constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000;
+constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000, kMostBatch = 1 << 20;
 
 // As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
-  std::string name, ranks, sizes, tensors, model, turns, compute, python, rank_cpus;
+  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, rank_cpus, variant;
   bool json = false, list = false, compare = false, autotune = false;
 };
 
@@ -60,6 +60,10 @@ double parse_microseconds(const std::string& text) {
   }
 }
 
+int parse_batch(const BenchFlags& flags) {
+  return flags.batch.empty() ? 0 : parse_count("--batch", flags.batch, 1, kMostBatch);
+}
+
 // Settings that were given as flags are for the ranks too; how they are launched is the benchmark's own affair.
 std::vector<std::string> flags_for_ranks(const Settings& settings) {
   std::vector<std::string> flags;
@@ -76,6 +80,7 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .sizes = parse_sizes(flags.sizes),
           .tensors = parse_counts("--tensors", flags.tensors, 1, kMostTensors),
           .model = flags.model,
+          .batch = parse_batch(flags),
           .turns = flags.turns.empty() ? 5 : parse_count("--turns", flags.turns, 1, kMostTurns),
           .compute_us = parse_microseconds(flags.compute),
           .compare = flags.compare,
@@ -86,11 +91,14 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
 }
 
 int run_rank(const BenchFlags& flags, const Context& context) {
-  bench::serve_rank({.environment = context.environment,
-                     .settings = context.settings,
-                     .cpus = parse_counts("--rank", flags.rank_cpus, 0, 1 << 20),
-                     .model = flags.model,
-                     .compute_us = parse_microseconds(flags.compute)});
+  const auto serve = flags.name == "train" ? bench::serve_train_rank : bench::serve_rank;
+  serve({.environment = context.environment,
+         .settings = context.settings,
+         .cpus = parse_counts("--rank", flags.rank_cpus, 0, 1 << 20),
+         .model = flags.model,
+         .compute_us = parse_microseconds(flags.compute),
+         .batch = parse_batch(flags),
+         .variant = flags.variant});
   return 0;
 }
 
@@ -110,7 +118,7 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
   for (const char* flag :
-       {"-n", "--sizes", "--tensors", "--model", "--turns", "--compute", "--autotune", "--compare", "--python"}) {
+       {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune", "--compare", "--python"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
@@ -125,22 +133,27 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
   bench.add_flag("--list", flags.list, "The names of all benchmarks");
   bench.add_option("-n", flags.ranks, "How many ranks, default 2; control: a list, default 2,4,8,16,32,64")
       ->type_name("N");
-  bench.add_flag("--compare", flags.compare, "allreduce: with MPI, gloo and Horovod too, where they are installed");
+  bench.add_flag("--compare", flags.compare, "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
   bench.add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB")->type_name("BYTES");
-  bench.add_option("--turns", flags.turns, "allreduce, step: how often each contestant has its turn, default 5")
+  bench.add_option("--turns", flags.turns, "allreduce, step, train: how often each contestant has its turn, default 5")
       ->type_name("N");
   bench
       .add_option("--python", flags.python,
                   "With --compare: which Python has the peers; default: that of .peers (tools/peers), .venv, python3")
       ->type_name("PROGRAM");
-  bench.add_option("--model", flags.model, "step: resnet50, bert-base or many-small; default: each of them")
+  bench
+      .add_option("--model", flags.model,
+                  "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar; default: each")
       ->type_name("NAME");
+  bench.add_option("--batch", flags.batch, "train: samples a rank and step; default 32, and 128 for mlp-wide")
+      ->type_name("N");
   bench.add_option("--compute", flags.compute, "step: computation between the calls, in all, such as 50ms; default 0")
       ->type_name("TIME");
   bench.add_flag("--autotune", flags.autotune, "step: what comm.autotune finds, against the defaults");
   bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
       ->type_name("N");
   bench.add_option("--rank", flags.rank_cpus)->group("");  // how a benchmark starts its own ranks
+  bench.add_option("--variant", flags.variant)->group("");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ronde/parallel/gradient_scope.h"
 
+#include <algorithm>
+
 #include "ronde/base/error.h"
 #include "ronde/parallel/detail/arena_allocator.h"
 
@@ -30,10 +32,16 @@ detail::ArenaRanges::Range& make_range(comm::Engine& engine, std::size_t bytes) 
   return allocator.ranges().add(std::make_unique<detail::ArenaPool>(std::move(backing), allocator.meter()));
 }
 
+std::vector<std::size_t> in_order(std::vector<std::size_t> sizes) {
+  std::ranges::sort(sizes);
+  return sizes;
+}
+
 }  // namespace
 
 GradientMemory::GradientMemory(comm::Engine& engine, const GradientMemoryOptions& options)
-    : memory_(new detail::ScopeMemory{make_range(engine, options.bytes), options.smallest, options.log}) {}
+    : memory_(new detail::ScopeMemory{make_range(engine, options.bytes), options.smallest, in_order(options.sizes),
+                                      options.log}) {}
 
 GradientMemory::~GradientMemory() {
   // Not in a forked child: it would take the pages from its parent.

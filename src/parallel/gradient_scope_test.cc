@@ -47,6 +47,18 @@ TEST_F(GradientScopeTest, LargeTensorsOfThisThreadInsideTheScope) {
   });
 }
 
+TEST_F(GradientScopeTest, OnlyTheSizesOfGradients) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    GradientMemory memory(engine, {.sizes = {3 * kMiB, kMiB, 1000}});
+    const GradientScope scope(memory);
+    EXPECT_TRUE(from_pool(tensor_of(kMiB)));
+    EXPECT_TRUE(from_pool(tensor_of(3 * kMiB)));
+    EXPECT_FALSE(from_pool(tensor_of(2 * kMiB)));
+    EXPECT_FALSE(from_pool(tensor_of(kMiB + 4)));
+    EXPECT_FALSE(from_pool(tensor_of(1000))) << "too small";
+  });
+}
+
 TEST_F(GradientScopeTest, MemoryIsKeptForTheNextGradient) {
   comm::run_ranks(1, [](comm::Engine& engine) {
     GradientMemory memory(engine);

@@ -58,10 +58,27 @@ std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string&
           {.name = "horovod", .command = {interpreter, "-c", kTorchPeers, "horovod", cpu_list(cpus)}}};
 }
 
-std::vector<std::unique_ptr<Contestant>> start_peers(std::span<const int> cpus, const std::string& python,
-                                                     const Log& log) {
+std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std::string& python,
+                                            const std::string& model, int batch) {
+  const std::string interpreter = python.empty() ? find_python() : python, list = cpu_list(cpus);
+  const auto command = [&](const char* peer) {
+    return std::vector<std::string>{interpreter, "-c", kTorchPeers, peer, list, model, std::to_string(batch)};
+  };
+  const int ranks = static_cast<int>(cpus.size());
+  Entrant kept{.name = "ddp_kept", .command = {"env"}, .ranks = ranks};
+  // No block is mapped by itself, and nothing is given back at the end of the heap.
+  for (const char* variable : {"MALLOC_MMAP_MAX_=0", "MALLOC_MMAP_THRESHOLD_=1099511627776",
+                               "MALLOC_TRIM_THRESHOLD_=1099511627776"})
+    kept.command.emplace_back(variable);
+  for (const std::string& word : command("gloo")) kept.command.push_back(word);
+  return {{.name = "ddp", .command = command("gloo"), .ranks = ranks},
+          std::move(kept),
+          {.name = "horovod", .command = command("horovod")}};
+}
+
+std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log) {
   std::vector<std::unique_ptr<Contestant>> peers;
-  for (const Entrant& entrant : peer_entrants(cpus, python)) {
+  for (const Entrant& entrant : entrants) {
     try {
       if (!entrant.missing.empty()) throw Error(Error::Kind::System, entrant.missing);
       auto peer = std::make_unique<Contestant>(entrant);

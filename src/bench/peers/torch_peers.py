@@ -1,13 +1,15 @@
-"""gloo and Horovod, as contestants of `ronde bench allreduce --compare`.
+"""gloo and Horovod, as contestants of `ronde bench allreduce` and `ronde bench train` with --compare.
 
 python torch_peers.py gloo CPUS            as one rank, under a launcher that sets RANK, WORLD_SIZE, MASTER_*
 python torch_peers.py horovod CPUS         starts as many ranks as there are CPUS by horovodrun
 python torch_peers.py horovod-rank CPUS PID    one of these; commands come through the descriptors of process PID
 
-CPUS is a list, one for each rank. Commands and answers: src/bench/detail/command.h.
+CPUS is a list, one for each rank. With MODEL BATCH behind it, training steps are timed: of DistributedDataParallel over
+gloo, or of Horovod's DistributedOptimizer. Commands and answers: src/bench/detail/command.h.
 """
 
 import datetime
+import itertools
 import os
 import statistics
 import subprocess
@@ -43,24 +45,92 @@ def median_us(warm_up: int, batches: int, rounds: int, once) -> float:
     return statistics.median(times)
 
 
-def serve(torch, share, allreduce, say) -> None:
-    """Does what the lines of share() ask for. say(answer) reaches the benchmark on the first rank."""
-    dtypes = {"f32": torch.float32, "bf16": torch.bfloat16}
-    memory = {}
+def serve(share, once_for, say) -> None:
+    """Does what the lines of share() ask for: times once_for(dtype, bytes). say(answer) reaches the benchmark on the
+    first rank."""
     while words := share().split():
         _, dtype, size, *counts = words
-        elements = int(size) // dtypes[dtype].itemsize
-        if dtype not in memory or memory[dtype].numel() < elements:
-            memory[dtype] = torch.zeros(elements, dtype=dtypes[dtype])
-        tensor = memory[dtype][:elements]
         try:
-            say(f"{median_us(*map(int, counts), lambda tensor=tensor: allreduce(tensor)):.3f}")
+            say(f"{median_us(*map(int, counts), once_for(dtype, int(size))):.3f}")
         except (RuntimeError, ValueError) as error:  # a type that it does not know
             print(error, file=sys.stderr)
             say("-")
 
 
-def run_gloo(cpus: str) -> None:
+def reductions(torch, allreduce):
+    dtypes = {"f32": torch.float32, "bf16": torch.bfloat16}
+    memory = {}
+
+    def once_for(dtype: str, size: int):
+        elements = size // dtypes[dtype].itemsize
+        if dtype not in memory or memory[dtype].numel() < elements:
+            memory[dtype] = torch.zeros(elements, dtype=dtypes[dtype])
+        tensor = memory[dtype][:elements]
+        return lambda: allreduce(tensor)
+
+    return once_for
+
+
+def make_mlp(nn, *widths: int):
+    layers = [nn.Flatten()]
+    for inputs, outputs in itertools.pairwise(widths):
+        linear = nn.Linear(inputs, outputs)
+        nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")  # as in src/models: 200 layers keep their size
+        nn.init.zeros_(linear.bias)
+        layers += [linear, nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers[:-1])
+
+
+def make_resnet18_cifar(nn):
+    def conv(inputs: int, outputs: int, size: int, stride: int):
+        return [
+            nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False),
+            nn.BatchNorm2d(outputs),
+        ]
+
+    class Block(nn.Module):
+        def __init__(self, inputs: int, outputs: int, stride: int):
+            super().__init__()
+            first = conv(inputs, outputs, 3, stride)
+            self.body = nn.Sequential(*first, nn.ReLU(inplace=True), *conv(outputs, outputs, 3, 1))
+            self.shortcut = nn.Sequential(*conv(inputs, outputs, 1, stride)) if inputs != outputs else nn.Identity()
+
+        def forward(self, x):
+            return (self.body(x) + self.shortcut(x)).relu_()
+
+    layers, inputs = [*conv(3, 64, 3, 1), nn.ReLU(inplace=True)], 64
+    for outputs in (64, 128, 256, 512):
+        layers += [Block(inputs, outputs, 1 if outputs == 64 else 2), Block(outputs, outputs, 1)]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def training(torch, rank: int, model: str, batch: str, distribute):
+    """Steps of one rank, as src/bench/detail/train_work.cc does them. distribute(net) returns what to call and what
+    to step with."""
+    nn = torch.nn
+    shape = (3, 32, 32) if model == "resnet18-cifar" else (1, 28, 28)
+    torch.manual_seed(0)
+    net = {
+        "mlp-wide": lambda: make_mlp(nn, 784, 4096, 4096, 10),
+        "mlp-deep": lambda: make_mlp(nn, 784, *[128] * 200, 10),
+        "resnet18-cifar": lambda: make_resnet18_cifar(nn).to(memory_format=torch.channels_last),
+    }[model]()
+    net, optimizer = distribute(net)
+    torch.manual_seed(rank + 1)
+    inputs, labels = torch.randn(int(batch), *shape), torch.randint(10, (int(batch),))
+    if model == "resnet18-cifar":
+        inputs = inputs.contiguous(memory_format=torch.channels_last)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(inputs), labels).backward()
+        optimizer.step()
+
+    return lambda dtype, size: step
+
+
+def run_gloo(cpus: str, *job: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     bind(cpus, rank)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -79,24 +149,30 @@ def run_gloo(cpus: str) -> None:
         return store.get(key).decode()
 
     say = (lambda answer: print(answer, flush=True)) if rank == 0 else (lambda answer: None)
+
+    def distribute(net):
+        net = torch.nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
+        return net, torch.optim.SGD(net.parameters(), 0.01)
+
+    once_for = training(torch, rank, *job, distribute) if job else reductions(torch, dist.all_reduce)
     say("ready")
-    serve(torch, share, dist.all_reduce, say)
+    serve(share, once_for, say)
     dist.destroy_process_group()
 
 
-def start_horovod(cpus: str) -> None:
+def start_horovod(cpus: str, *job: str) -> None:
     import_or_leave("horovod.torch", 0)
     # Ranks find this text, and the pipes to the benchmark, among our open files: horovodrun passes on neither.
     source = os.memfd_create("torch_peers.py", 0)
     os.write(source, sys.orig_argv[sys.orig_argv.index("-c") + 1].encode())
     ours = f"/proc/{os.getpid()}/fd"
     command = ["-m", "horovod.runner.launch", "-np", str(len(cpus.split(",")))]
-    rank = [sys.executable, f"{ours}/{source}", "horovod-rank", cpus, str(os.getpid())]
+    rank = [sys.executable, f"{ours}/{source}", "horovod-rank", cpus, str(os.getpid()), *job]
     done = subprocess.run([sys.executable, *command, *rank], stdin=subprocess.DEVNULL, stdout=2)
     sys.exit(done.returncode)
 
 
-def run_horovod(cpus: str, pid: str) -> None:
+def run_horovod(cpus: str, pid: str, *job: str) -> None:
     torch = __import__("torch")
     import horovod.torch as hvd
 
@@ -105,17 +181,22 @@ def run_horovod(cpus: str, pid: str) -> None:
     for thread in os.listdir("/proc/self/task"):  # Horovod's own has started
         os.sched_setaffinity(int(thread), {int(cpus.split(",")[rank])})
     torch.set_num_threads(1)
+
+    def distribute(net):
+        hvd.broadcast_parameters(net.state_dict(), 0)
+        sgd = torch.optim.SGD(net.parameters(), 0.01)
+        return net, hvd.DistributedOptimizer(sgd, named_parameters=net.named_parameters())
+
+    def allreduce(tensor):
+        hvd.allreduce_(tensor, op=hvd.Sum, name="bench")
+
+    once_for = training(torch, rank, *job, distribute) if job else reductions(torch, allreduce)
     with open(f"/proc/{pid}/fd/0") as commands, open(f"/proc/{pid}/fd/1", "w") as answers:
         say = (lambda answer: print(answer, file=answers, flush=True)) if rank == 0 else (lambda answer: None)
         # Its thread wakes a thousand times a second: the benchmark stops it between turns.
         pids = hvd.allgather_object(os.getpid())
         say(" ".join(["ready", *map(str, pids)]))
-        serve(
-            torch,
-            lambda: hvd.broadcast_object(commands.readline() if rank == 0 else None, 0),
-            lambda tensor: hvd.allreduce_(tensor, op=hvd.Sum, name="bench"),
-            say,
-        )
+        serve(lambda: hvd.broadcast_object(commands.readline() if rank == 0 else None, 0), once_for, say)
     hvd.shutdown()
 
 

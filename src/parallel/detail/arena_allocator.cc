@@ -82,7 +82,7 @@ c10::DataPtr ArenaAllocator::allocate(std::size_t bytes) {
 }
 
 void* ArenaAllocator::find_room(std::size_t bytes) {
-  if (ScopeMemory* const scope = current_scope; scope && bytes >= scope->smallest)
+  if (ScopeMemory* const scope = current_scope; scope && scope->takes(bytes))
     if (void* const memory = from_scope(*scope, bytes)) return memory;
   return bytes >= smallest_.load(std::memory_order_relaxed) ? arena_.load()->allocate(bytes) : from_library(bytes);
 }

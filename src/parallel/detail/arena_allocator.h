@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <vector>
 
 #include <c10/core/Allocator.h>
 
@@ -14,9 +16,14 @@ namespace ronde::parallel::detail {
 // Memory that a scope takes tensors from.
 struct ScopeMemory {
   ArenaRanges::Range& range;
-  const std::size_t smallest;  // smaller tensors come from elsewhere
+  const std::size_t smallest;            // smaller tensors come from elsewhere,
+  const std::vector<std::size_t> sizes;  // and those of none of these sizes; ascending; empty: any
   const Log log;
   std::atomic<bool> used_up = false;
+
+  bool takes(std::size_t bytes) const {
+    return bytes >= smallest && (sizes.empty() || std::ranges::binary_search(sizes, bytes));
+  }
 };
 
 // What torch asks for the memory of CPU tensors. Torch keeps a pointer to its allocator for as long as there are

@@ -1,0 +1,108 @@
+#include "ronde/bench/detail/train_work.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/bench/detail/lent.h"
+#include "ronde/bench/detail/pss.h"
+#include "ronde/bench/detail/serve.h"
+#include "ronde/models/model.h"
+#include "ronde/parallel/arena.h"
+
+namespace ronde::bench::detail {
+namespace {
+
+constexpr double kLearningRate = 0.01;
+constexpr std::int64_t kClasses = 10;
+constexpr int kWatchedSteps = 5;  // the first ones still find their memory
+
+models::ModelOptions model_options(const std::string& name) {
+  if (name == "resnet18-cifar") return {.name = name, .classes = kClasses, .channels = 3, .height = 32, .width = 32};
+  return {.name = name, .classes = kClasses, .channels = 1, .height = 28, .width = 28};
+}
+
+std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {
+  std::vector<std::size_t> sizes;
+  for (const torch::Tensor& tensor : tensors) sizes.push_back(tensor.nbytes());
+  return sizes;
+}
+
+}  // namespace
+
+TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap> bootstrap)
+    : bootstrap_(std::move(bootstrap)), fusion_bytes_(static_cast<double>(options.settings.get<"comm.fusion_bytes">())) {
+  const bool ours = options.variant == "ours" || options.variant == "ours_after";
+  if (!ours && options.variant != "alone" && options.variant != "alone_arena")
+    throw Error::bad_input("--variant {}: there is no such variant of a training step", options.variant);
+  at::set_num_threads(1);
+  if (options.variant != "alone") parallel::install_arena(parallel::arena_options(options.settings));
+  if (ours) {
+    engine_ = std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), bench_engine_options(options.settings));
+  }
+  torch::manual_seed(0);  // every rank begins with the same weights
+  const models::ModelOptions model = model_options(options.model);
+  network_ = models::make_model(model);
+  models::to_channels_last(*network_);
+  torch::manual_seed(static_cast<std::uint64_t>(bootstrap_->rank()) + 1);
+  inputs_ = torch::randn({options.batch, model.channels, model.height, model.width});
+  if (model.channels > 1) inputs_ = inputs_.contiguous(torch::MemoryFormat::ChannelsLast);
+  labels_ = torch::randint(kClasses, {options.batch}, torch::kLong);
+  sgd_ = std::make_unique<torch::optim::SGD>(network_->parameters(), kLearningRate);
+  if (!ours) return;
+  memory_ = std::make_unique<parallel::GradientMemory>(
+      *engine_, parallel::GradientMemoryOptions{.sizes = sizes_of(network_->parameters())});
+  optimizer_ = std::make_unique<parallel::DistributedOptimizer>(
+      *sgd_, parallel::named(*network_), engine_->world(),
+      parallel::DistributedOptions{.overlap = options.variant == "ours"});
+}
+
+double TrainWork::answer(const Command& command) {
+  if (command.what == "fusion_bytes") return fusion_bytes_;
+  if (command.what == "pss") {
+    const PssPeak peak;
+    for (int i = 0; i < kWatchedSteps; ++i) step();
+    return worst(static_cast<double>(peak.bytes()));
+  }
+  const double time = time_rounds(command, [this] { step(); });
+  if (optimizer_) check_weights();
+  return worst(time);
+}
+
+void TrainWork::step() {
+  if (optimizer_) {
+    optimizer_->zero_grad();
+  } else {
+    sgd_->zero_grad();
+  }
+  const torch::Tensor loss = torch::nn::functional::cross_entropy(network_->forward(inputs_), labels_);
+  {
+    const parallel::GradientScope scope(memory_.get());
+    loss.backward();
+  }
+  if (optimizer_) {
+    optimizer_->step();
+  } else {
+    sgd_->step();
+  }
+}
+
+double TrainWork::worst(double mine) {
+  for (const std::string& theirs : bootstrap_->exchange(fmt::format("{}", mine), Deadline()))
+    mine = std::max(mine, parse_number<double>(theirs).value_or(0.0));
+  return mine;
+}
+
+// Ranks that have seen different data agree only if they have exchanged all gradients.
+void TrainWork::check_weights() {
+  const torch::NoGradGuard no_grad;
+  double sum = 0.0;
+  for (const torch::Tensor& weights : network_->parameters()) sum += weights.abs().sum(torch::kDouble).item<double>();
+  for (const std::string& theirs : bootstrap_->exchange(fmt::format("{}", sum), Deadline()))
+    if (theirs != fmt::format("{}", sum))
+      throw Error(Error::Kind::Bug, "ranks that train one network have different weights");
+}
+
+}  // namespace ronde::bench::detail
