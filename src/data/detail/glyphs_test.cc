@@ -82,7 +82,8 @@ TEST(Glyphs, ValuesAreNormalisedAtAnySizeAndNumberOfChannels) {
   }
 }
 
-// The nearest mean of a class is a linear model. (A small convolutional network reaches 98 %, logistic regression 72 %.)
+// The nearest mean of a class is a linear model. (A small convolutional network reaches 98 %, logistic regression 72
+// %.)
 TEST(Glyphs, AreTooHardForALinearModelButNotHopeless) {
   const auto train = open_glyphs({}), test = open_glyphs({.split = Split::Test});
   std::vector<std::vector<double>> means(10, std::vector<double>(train->kind().values()));

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include <torch/torch.h>
+
+#include "ronde/comm/group.h"
+#include "ronde/train/meter_score.h"
+
+namespace ronde::train {
+
+// The score of one batch. `outputs`: a row of values for each sample, one a class; `labels`: a class for each;
+// `mean_loss`: their loss as the criterion gave it. A class that is as likely as the label's counts as likelier, and so
+// does a value that is no number: who answers the same for all classes is right by no luck.
+// REQUIRES: as many labels as rows.
+Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss);
+
+// The sum over the group's members of their scores, by one allreduce; counts are exact up to 2^53. Every member calls
+// it. FAILS WITH: as comm::Handle::wait().
+Score sum_over(const comm::Group& group, const std::string& name, const Score& mine);
+
+}  // namespace ronde::train

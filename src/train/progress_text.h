@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ronde/train/meter_score.h"
+#include "ronde/train/progress_pace.h"
+
+// What `ronde train` shows, as text. All pure.
+namespace ronde::train {
+
+// What one line of progress tells.
+struct ProgressFacts {
+  std::int64_t epoch = 0, epochs = 1;  // counted from 0
+  std::int64_t step = 0, steps = 1;    // done in this epoch, and all of it
+  Score score = {};                    // of this epoch so far, over all ranks where known
+  Rates rates = {};
+  std::chrono::nanoseconds left{0};  // to the end of the last epoch; zero: not known
+};
+
+// For a terminal of `width` columns: never wider, with a bar where there is room; the narrower, the less it tells.
+std::string progress_bar(const ProgressFacts& facts, std::size_t width);
+// For a file.
+std::string progress_line(const ProgressFacts& facts);
+
+// What an epoch came to.
+struct EpochFacts {
+  std::int64_t epoch = 0, epochs = 1;  // counted from 0
+  Score train = {};
+  std::optional<Score> test = {};  // when there was an evaluation
+  std::chrono::nanoseconds time{0};
+  Rates rates = {};
+};
+std::string epoch_line(const EpochFacts& facts);
+
+// What the whole training came to.
+struct Summary {
+  int ranks = 1;
+  std::int64_t epochs = 0, steps = 0, samples = 0;
+  std::chrono::nanoseconds time{0};  // of training, without the start
+  Score train = {};                  // of the last epoch
+  std::optional<Score> test = {};
+  std::optional<double> target_accuracy = {};                            // train.target_accuracy, 0 to 1,
+  std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
+  std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
+  Rates rates = {};                       // over all of it
+  std::vector<std::pair<std::string, std::string>> places = {};  // {"log", "out/log.jsonl"}, ...
+};
+// A table of two columns.
+std::string summary_text(const Summary& summary);
+
+// Parts of the above.
+std::string clock_text(std::chrono::nanoseconds time);  // "1:20", "2:03:04", "3d 4h"
+std::string rate_text(double per_second);               // "8.25", "812", "12.3k", "1.2M"
+std::string grouped(std::int64_t number);               // "1,234,567"
+
+}  // namespace ronde::train
