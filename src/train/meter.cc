@@ -5,14 +5,6 @@
 
 namespace ronde::train {
 
-Score& Score::operator+=(const Score& other) {
-  loss += other.loss;
-  samples += other.samples;
-  top1 += other.top1;
-  top5 += other.top5;
-  return *this;
-}
-
 Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss) {
   const torch::NoGradGuard no_grad;
   const std::int64_t samples = labels.numel();

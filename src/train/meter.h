@@ -1,31 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/train/meter_score.h"
 
 namespace ronde::train {
-
-// How well a network did on some samples: sums, from which means are made only when they are asked for. So a mean over
-// batches and ranks of different sizes is the mean over their samples. A plain value.
-struct Score {
-  double loss = 0;  // summed over the samples
-  std::int64_t samples = 0;
-  std::int64_t top1 = 0, top5 = 0;  // samples whose label is the likeliest class, or among the five likeliest
-
-  double mean_loss() const { return mean_of(loss); }
-  double accuracy() const { return mean_of(static_cast<double>(top1)); }  // 0 to 1
-  double accuracy5() const { return mean_of(static_cast<double>(top5)); }
-
-  Score& operator+=(const Score& other);
-  friend bool operator==(const Score&, const Score&) = default;
-
- private:
-  double mean_of(double sum) const { return samples == 0 ? 0 : sum / static_cast<double>(samples); }
-};
 
 // The score of one batch. `outputs`: a row of values for each sample, one a class; `labels`: a class for each;
 // `mean_loss`: their loss as the criterion gave it. A class that is as likely as the label's counts as likelier, and so

@@ -11,7 +11,7 @@
 namespace ronde::train {
 namespace {
 
-constexpr std::size_t kLeastBar = 5, kMostBar = 30;
+constexpr std::size_t kLeastBar = 4, kMostBar = 30;
 
 std::string percent(double share, int decimals) {
   return fmt::format("{:.{}f}%", 100 * share, decimals);
@@ -86,14 +86,18 @@ std::string rate_text(double per_second) {
 }
 
 std::string grouped(std::int64_t number) {
-  std::string text = fmt::format("{}", number);
-  const std::size_t digits_from = number < 0;
-  for (std::size_t at = text.size(); at > digits_from + 3;) text.insert(at -= 3, ",");
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > std::size_t{number < 0} && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 
 std::string progress_bar(const ProgressFacts& facts, std::size_t width) {
-  const std::string epoch = epoch_text(facts.epoch, facts.epochs), done = percent(done_of(facts), 0);
+  const std::string epoch = epoch_text(facts.epoch, facts.epochs),
+                    done = fmt::format("{:>4}", percent(done_of(facts), 0));
   const std::size_t head = epoch.size() + 1 + done.size();
   auto pieces = pieces_of(facts, true);
   if (head + 1 + kLeastBar + width_of(pieces) > width) pieces = pieces_of(facts, false);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/train/meter.h"
+#include "ronde/train/meter_score.h"
 #include "ronde/train/progress_pace.h"
 
 // What `ronde train` shows, as text. All pure.
