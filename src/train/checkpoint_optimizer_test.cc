@@ -51,7 +51,7 @@ void train(torch::nn::Sequential& net, Optimizer& optimizer, int from, int to) {
   for (int step = from; step < to; ++step) {
     torch::manual_seed(step);
     optimizer.zero_grad();
-    net->forward(torch::randn({4, 3, 8, 8})).square().sum().backward();
+    net->forward(torch::randn({4, 3, 8, 8})).square().mean().backward();
     optimizer.step();
   }
 }

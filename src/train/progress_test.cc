@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/format.h"
+
 #include "ronde/base/table.h"
 
 namespace ronde::train {
@@ -159,7 +161,7 @@ TEST(Progress, ALineComesEveryFiveSecondsAndAfterEachEpoch) {
   out.progress.show(some_facts());
   EXPECT_FALSE(out.progress.due());
   out.progress.show(EpochFacts{.epochs = 2});
-  EXPECT_EQ(out.text(), progress_line(some_facts()) + "\n" + epoch_line({.epochs = 2}) + "\n");
+  EXPECT_EQ(out.text(), fmt::format("{}\n{}\n", progress_line(some_facts()), epoch_line({.epochs = 2})));
 }
 
 TEST(Progress, ABarIsDrawnOverTheOneBefore) {
@@ -171,13 +173,13 @@ TEST(Progress, ABarIsDrawnOverTheOneBefore) {
   EXPECT_FALSE(out.progress.due()) << "ten times a second at most";
   out.now += 1ms;
   EXPECT_TRUE(out.progress.due());
-  const std::string bar = "\r" + progress_bar(some_facts(), 79) + "\x1b[K";
+  const std::string bar = fmt::format("\r{}\x1b[K", progress_bar(some_facts(), 79));
   out.progress.show(some_facts());
   EXPECT_EQ(out.text(), bar + bar);
   out.progress.show(EpochFacts{.epochs = 2});
-  EXPECT_EQ(out.text(), bar + bar + "\r\x1b[K" + epoch_line({.epochs = 2}) + "\n");
+  EXPECT_EQ(out.text(), fmt::format("{}{}\r\x1b[K{}\n", bar, bar, epoch_line({.epochs = 2})));
   out.progress.clear();
-  EXPECT_EQ(out.text(), bar + bar + "\r\x1b[K" + epoch_line({.epochs = 2}) + "\n") << "there is no bar to take away";
+  EXPECT_EQ(out.text(), fmt::format("{}{}\r\x1b[K{}\n", bar, bar, epoch_line({.epochs = 2}))) << "there is no bar to take away";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ronde/base/format.h"
+#include "ronde/base/text.h"
 #include "ronde/base/units.h"
 
 namespace ronde::bench::detail {
@@ -18,7 +19,7 @@ std::string rank_list(std::span<const int> ranks) {
                                      : fmt::format("{}-{}", ranks[begin], ranks[end - 1]));
     begin = end;
   }
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(parts, ", "));
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", join(parts, ", "));
 }
 
 std::string node_list(std::span<const int> numbers, const Nodes& nodes) {
@@ -27,7 +28,7 @@ std::string node_list(std::span<const int> numbers, const Nodes& nodes) {
   for (const int node : numbers.first(std::min(kMost, numbers.size())))
     names.push_back(nodes.names[static_cast<std::size_t>(node)]);
   const std::string more = numbers.size() > kMost ? fmt::format(" and {} more", numbers.size() - kMost) : "";
-  return fmt::format("{}{}", fmt::join(names, ", "), more);
+  return fmt::format("{}{}", join(names, ", "), more);
 }
 
 std::string duration_text(double seconds) {

@@ -1,0 +1,232 @@
+"""`ronde train` and `ronde eval` as users run them: under `ronde run`, with checkpoints, interrupts and wrong input."""
+
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
+TINY = {
+    "data.resolution": "12",
+    "data.samples": "600",
+    "data.test_samples": "100",
+    "model.name": "lenet",
+    "train.batch": "20",
+    "train.epochs": "2",
+    "optimizer.lr": "0.02",
+}
+
+
+def flags(**changes: str) -> list[str]:
+    settings = TINY | {key.replace("__", "."): value for key, value in changes.items()}
+    return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture
+def train(build_dir, clean_env, tmp_path):
+    """train(2, train__epochs="1"): on two ranks, to the end."""
+    recipe = tmp_path / "empty.toml"
+    recipe.write_text("")
+
+    def run(ranks: int, *more: str, timeout: float = 120, **changes: str) -> subprocess.CompletedProcess:
+        program = str(build_dir / "ronde")
+        return subprocess.run(
+            [
+                program,
+                "--log-level",
+                "info",
+                "run",
+                "-n",
+                str(ranks),
+                program,
+                "train",
+                str(recipe),
+                *flags(**changes),
+                *more,
+            ],
+            env=clean_env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run
+
+
+def log_of(folder: pathlib.Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "ronde-output" / "log.jsonl").read_text().splitlines()]
+
+
+def test_two_ranks_train_and_say_where_things_are(train, tmp_path):
+    job = train(2, "--trace-dir", "trace")
+    assert job.returncode == 0, job.stderr
+    assert "epoch 2/2" in job.stdout and "test accuracy" in job.stdout
+    for place in (
+        "ronde-output/log.jsonl",
+        "ronde-output/tensorboard",
+        "ronde-output/checkpoints/step-00000060",
+        "trace",
+    ):
+        assert place in job.stdout and (tmp_path / place).exists(), job.stdout
+    epochs = [line for line in log_of(tmp_path) if line["kind"] == "epoch"]
+    assert [line["step"] for line in epochs] == [30, 60]
+    assert all(line["test_samples"] == 100 for line in epochs)
+    assert epochs[1]["loss"] < epochs[0]["loss"]
+
+
+def test_eval_gives_what_training_said(train, tmp_path, build_dir, clean_env):
+    assert train(2).returncode == 0
+    said = [line for line in log_of(tmp_path) if line["kind"] == "epoch"][-1]
+    for ranks in (1, 3):
+        program = str(build_dir / "ronde")
+        job = subprocess.run(
+            [program, "run", "-n", str(ranks), program, "eval", "ronde-output"],
+            env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert job.returncode == 0, job.stderr
+        assert f"accuracy {100 * said['test_accuracy']:.2f} %" in job.stdout, (job.stdout, said)
+
+
+def test_started_again_it_goes_on(train, tmp_path):
+    assert train(2, train__steps="40").returncode == 0
+    job = train(3)
+    assert job.returncode == 0, job.stderr
+    assert "training goes on after step 40" in job.stderr
+    steps = [line["step"] for line in log_of(tmp_path)]
+    assert steps == sorted(steps) and steps[-1] == 60
+
+
+def test_an_interrupt_leaves_a_checkpoint(build_dir, clean_env, tmp_path):
+    program = str(build_dir / "ronde")
+    recipe = tmp_path / "empty.toml"
+    recipe.write_text("")
+    with (tmp_path / "out").open("w") as out:
+        job = subprocess.Popen(
+            [program, "run", "-n", "2", program, "train", str(recipe), *flags(train__epochs="100000")],
+            env=clean_env, cwd=tmp_path, stdout=out, stderr=out,
+        )  # fmt: skip
+    log = tmp_path / "ronde-output" / "log.jsonl"
+    end = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size > 0):
+        assert time.monotonic() < end and job.poll() is None, (tmp_path / "out").read_text()
+        time.sleep(0.05)
+    job.send_signal(signal.SIGINT)
+    assert job.wait(60) == 130, (tmp_path / "out").read_text()
+    assert list((tmp_path / "ronde-output" / "checkpoints").glob("step-*")), (tmp_path / "out").read_text()
+
+
+def test_a_killed_job_goes_on_from_its_last_checkpoint(build_dir, clean_env, tmp_path, train):
+    program = str(build_dir / "ronde")
+    recipe = tmp_path / "empty.toml"
+    recipe.write_text("")
+    job = subprocess.Popen(
+        [program, "run", "-n", "2", program, "train", str(recipe), *flags(train__epochs="100000", checkpoint__every="5")],
+        env=clean_env, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    kept = tmp_path / "ronde-output" / "checkpoints"
+    end = time.monotonic() + 60
+    while not (kept.exists() and len(list(kept.glob("step-*"))) >= 3):
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.01)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    time.sleep(1)  # ranks whose launcher is gone end by themselves
+    after = train(2, train__steps="100000", train__epochs="1")
+    assert after.returncode == 0, after.stderr
+    assert "training goes on after step" in after.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model__name": "resnet21"}, "resnet20"),
+        ({"data__name": "mnits"}, "mnist"),
+        ({"data__name": "mnist", "data__path": "nowhere"}, "nowhere"),
+        ({"train__batch": "1"}, "train.batch"),
+        ({"train__epochs": "none"}, "train.epochs"),
+        ({"checkpoint__every": "often"}, "checkpoint.every"),
+        ({"schedule__warmup": "9"}, "warm-up"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_2(train, changes, words):
+    job = train(2, **changes)
+    assert job.returncode == 2, (job.returncode, job.stderr)
+    assert words in job.stderr, job.stderr
+
+
+def test_a_recipe_that_is_not_there(ronde):
+    job = ronde("train", "demmo")
+    assert job.returncode == 2 and "did you mean demo?" in job.stderr
+
+
+def test_a_recipe_can_be_printed_and_used(ronde, tmp_path):
+    text = ronde("train", "demo", "--print").stdout
+    (tmp_path / "mine.toml").write_text(text)
+    job = ronde("train", "mine.toml", "--set", "train.steps=2", "--set", "data.test_samples=64")
+    assert job.returncode == 0, job.stderr
+
+
+def test_a_loss_that_is_not_finite_names_step_and_tensor(train):
+    job = train(2, optimizer__lr="1e30")
+    assert job.returncode == 1, job.stderr
+    assert "not a finite number in step" in job.stderr and "the first tensor that is not finite is" in job.stderr
+
+
+def test_a_checkpoint_of_another_network_is_refused(train):
+    assert train(1, train__steps="3").returncode == 0
+    job = train(2, model__name="mlp")
+    assert job.returncode == 2, job.stderr
+    assert "step-00000003" in job.stderr and "missing" in job.stderr, job.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_does_not_stop_training(train, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", small], capture_output=True).returncode != 0:
+        pytest.skip("this machine does not let us mount a small file system")
+    try:
+        job = train(2, output__dir=str(small), checkpoint__every="10", model__name="mlp")
+        assert job.returncode == 0, job.stderr
+        assert "could not be written, and training goes on" in job.stderr, job.stderr
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def mnist_files(folder: pathlib.Path) -> pathlib.Path:
+    if not (SHARED / "mnist").exists():
+        pytest.skip(f"there is no MNIST in {SHARED}")
+    for file in (SHARED / "mnist").glob("*.gz"):
+        with gzip.open(file) as packed, (folder / file.stem).open("wb") as plain:
+            shutil.copyfileobj(packed, plain)
+    return folder
+
+
+def test_the_examples_before_and_after(build_dir, clean_env, tmp_path):
+    """The same program on one rank and on two learns the same."""
+    digits = mnist_files(tmp_path)
+    program = build_dir / "ronde"
+    commands = [
+        [build_dir / "mnist_before"],
+        [program, "--log-level", "error", "run", "-n", "2", build_dir / "mnist_after"],
+    ]
+    for command in commands:
+        job = subprocess.run(
+            [*command, digits, "1"], env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert job.returncode == 0, job.stderr
+        assert float(job.stdout.split("accuracy")[1].split()[0]) > 0.97, job.stdout
+        assert (tmp_path / "mnist.pt").exists()
+        (tmp_path / "mnist.pt").unlink()
+
+
+def test_examples_are_short():
+    for file in (pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.cc"):
+        assert len(file.read_text().splitlines()) < 100, file
