@@ -13,7 +13,7 @@ import pytest
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
 TINY = {
-    "data.resolution": "12",
+    "data.resolution": "16",
     "data.samples": "600",
     "data.test_samples": "100",
     "model.name": "lenet",
