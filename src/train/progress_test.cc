@@ -179,7 +179,8 @@ TEST(Progress, ABarIsDrawnOverTheOneBefore) {
   out.progress.show(EpochFacts{.epochs = 2});
   EXPECT_EQ(out.text(), fmt::format("{}{}\r\x1b[K{}\n", bar, bar, epoch_line({.epochs = 2})));
   out.progress.clear();
-  EXPECT_EQ(out.text(), fmt::format("{}{}\r\x1b[K{}\n", bar, bar, epoch_line({.epochs = 2}))) << "there is no bar to take away";
+  EXPECT_EQ(out.text(), fmt::format("{}{}\r\x1b[K{}\n", bar, bar, epoch_line({.epochs = 2})))
+      << "there is no bar to take away";
 }
 
 }  // namespace

@@ -168,7 +168,8 @@ TEST_F(Trainings, StopWhenTheLossIsNotFinite) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("not a finite number in step"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("the first tensor that is not finite is"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("the first tensor that is not finite is"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -34,8 +34,8 @@ std::string tell_apart(const Trait& trait, const std::map<std::string, std::vect
     if (value != usual.first || usual.second.size() <= others)
       parts.push_back(fmt::format("{} on {}", quantity(value), node_list(with, nodes)));
   if (usual.second.size() > others)
-    return fmt::format("{} differs: {}, and {} on the other {}", trait.what, join(parts, ", "),
-                       quantity(usual.first), counted(usual.second.size(), "node"));
+    return fmt::format("{} differs: {}, and {} on the other {}", trait.what, join(parts, ", "), quantity(usual.first),
+                       counted(usual.second.size(), "node"));
   return fmt::format("{} differs: {}", trait.what, join(parts, ", "));
 }
 
