@@ -126,8 +126,9 @@ def test_a_killed_job_goes_on_from_its_last_checkpoint(build_dir, clean_env, tmp
     program = str(build_dir / "ronde")
     recipe = tmp_path / "empty.toml"
     recipe.write_text("")
+    words = flags(train__epochs="100000", checkpoint__every="5")
     job = subprocess.Popen(
-        [program, "run", "-n", "2", program, "train", str(recipe), *flags(train__epochs="100000", checkpoint__every="5")],
+        [program, "run", "-n", "2", program, "train", str(recipe), *words],
         env=clean_env, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     kept = tmp_path / "ronde-output" / "checkpoints"
