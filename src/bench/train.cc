@@ -1,5 +1,5 @@
-// Training steps of whole networks: with the exchange of gradients, without it, and as peers do them. Every contestant is
-// a job of its own, because where tensors come from is decided once a process.
+// Training steps of whole networks: with the exchange of gradients, without it, and as peers do them. Every contestant
+// is a job of its own, because where tensors come from is decided once a process.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -117,8 +117,8 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 // A flag that the benchmark would not heed is a mistake.
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
-  for (const char* flag :
-       {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune", "--compare", "--python"}) {
+  for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune",
+                           "--compare", "--python"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
@@ -133,7 +133,8 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
   bench.add_flag("--list", flags.list, "The names of all benchmarks");
   bench.add_option("-n", flags.ranks, "How many ranks, default 2; control: a list, default 2,4,8,16,32,64")
       ->type_name("N");
-  bench.add_flag("--compare", flags.compare, "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
+  bench.add_flag("--compare", flags.compare,
+                 "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
   bench.add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB")->type_name("BYTES");
   bench.add_option("--turns", flags.turns, "allreduce, step, train: how often each contestant has its turn, default 5")
       ->type_name("N");

@@ -18,8 +18,8 @@ struct GradientMemoryOptions {
   // used.
   std::size_t bytes = 0;
   std::size_t smallest = 64 << 10;  // smaller tensors come from elsewhere
-  // Sizes of gradients, in bytes: tensors of other sizes, which the backward pass makes on its way, come from elsewhere.
-  // Empty: all sizes.
+  // Sizes of gradients, in bytes: tensors of other sizes, which the backward pass makes on its way, come from
+  // elsewhere. Empty: all sizes.
   std::vector<std::size_t> sizes = {};
   Log log = Log();
 };

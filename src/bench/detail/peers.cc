@@ -67,8 +67,8 @@ std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std
   const int ranks = static_cast<int>(cpus.size());
   Entrant kept{.name = "ddp_kept", .command = {"env"}, .ranks = ranks};
   // No block is mapped by itself, and nothing is given back at the end of the heap.
-  for (const char* variable : {"MALLOC_MMAP_MAX_=0", "MALLOC_MMAP_THRESHOLD_=1099511627776",
-                               "MALLOC_TRIM_THRESHOLD_=1099511627776"})
+  for (const char* variable :
+       {"MALLOC_MMAP_MAX_=0", "MALLOC_MMAP_THRESHOLD_=1099511627776", "MALLOC_TRIM_THRESHOLD_=1099511627776"})
     kept.command.emplace_back(variable);
   for (const std::string& word : command("gloo")) kept.command.push_back(word);
   return {{.name = "ddp", .command = command("gloo"), .ranks = ranks},

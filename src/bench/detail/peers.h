@@ -21,8 +21,8 @@ inline constexpr const char* kPeers[] = {"mpi", "gloo", "horovod"};
 // program, or else python3.
 std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string& python);
 
-// The peers of `ronde bench train`: torch's DistributedDataParallel over gloo, with the C library's defaults ("ddp") and
-// with one that keeps its memory ("ddp_kept"), and Horovod.
+// The peers of `ronde bench train`: torch's DistributedDataParallel over gloo, with the C library's defaults ("ddp")
+// and with one that keeps its memory ("ddp_kept"), and Horovod.
 inline constexpr const char* kTrainingPeers[] = {"ddp", "ddp_kept", "horovod"};
 std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std::string& python,
                                             const std::string& model, int batch);

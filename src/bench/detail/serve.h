@@ -20,8 +20,7 @@ inline constexpr auto kMeetingTime = std::chrono::seconds(60);
 
 // Meets the other ranks, and binds this thread to its cpu; threads that it starts inherit that.
 inline std::shared_ptr<comm::Bootstrap> meet(const RankOptions& options) {
-  std::shared_ptr<comm::Bootstrap> bootstrap =
-      comm::bootstrap_from(options.environment, Deadline::after(kMeetingTime));
+  std::shared_ptr<comm::Bootstrap> bootstrap = comm::bootstrap_from(options.environment, Deadline::after(kMeetingTime));
   const auto rank = static_cast<std::size_t>(bootstrap->rank());
   if (rank < options.cpus.size()) topology::bind_this_thread({options.cpus[rank]});
   return bootstrap;

@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostMemory = 1.1;    // of what the same rank needs alone, and a bucket
-constexpr double kOverPeers = 1.7;     // mlp-wide at 32, where the exchange costs them most
+constexpr double kMostMemory = 1.1;  // of what the same rank needs alone, and a bucket
+constexpr double kOverPeers = 1.7;   // mlp-wide at 32, where the exchange costs them most
 constexpr double kNeverBehind = 1.0;
 
 std::optional<double> number(const Json& row, const char* key) {

@@ -22,7 +22,8 @@ inline constexpr TrainCase kTrainCases[] = {
     {"resnet18-cifar", 32, 0.98, 0.97},
 };
 
-// What the rows of `ronde bench train` say about the promises that Ronde makes. Only those that the rows can tell. Pure.
+// What the rows of `ronde bench train` say about the promises that Ronde makes. Only those that the rows can tell.
+// Pure.
 std::vector<Bar> train_bars(const nlohmann::ordered_json& rows);
 
 }  // namespace ronde::bench::detail

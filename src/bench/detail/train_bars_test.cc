@@ -25,12 +25,9 @@ TEST(TrainBars, EachRowIsHeldToItsOwn) {
 }
 
 TEST(TrainBars, PeersThatAreMissingPromiseNothing) {
-  const Json rows = {{{"model", "mlp-wide"},
-                      {"batch", 32},
-                      {"ratio_ddp", 1.8},
-                      {"ratio_ddp_kept", 1.2},
-                      {"ratio_horovod", nullptr}},
-                     {{"model", "mlp-wide"}, {"batch", 128}, {"ratio_ddp", 1.2}}};
+  const Json rows = {
+      {{"model", "mlp-wide"}, {"batch", 32}, {"ratio_ddp", 1.8}, {"ratio_ddp_kept", 1.2}, {"ratio_horovod", nullptr}},
+      {{"model", "mlp-wide"}, {"batch", 128}, {"ratio_ddp", 1.2}}};
   const auto bars = train_bars(rows);
   ASSERT_EQ(bars.size(), 3u);
   EXPECT_EQ(find(bars, "mlp_wide_32_ratio_ddp")->bar, 1.7);

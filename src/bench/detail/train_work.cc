@@ -33,14 +33,16 @@ std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {
 }  // namespace
 
 TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap> bootstrap)
-    : bootstrap_(std::move(bootstrap)), fusion_bytes_(static_cast<double>(options.settings.get<"comm.fusion_bytes">())) {
+    : bootstrap_(std::move(bootstrap)),
+      fusion_bytes_(static_cast<double>(options.settings.get<"comm.fusion_bytes">())) {
   const bool ours = options.variant == "ours" || options.variant == "ours_after";
   if (!ours && options.variant != "alone" && options.variant != "alone_arena")
     throw Error::bad_input("--variant {}: there is no such variant of a training step", options.variant);
   at::set_num_threads(1);
   if (options.variant != "alone") parallel::install_arena(parallel::arena_options(options.settings));
   if (ours) {
-    engine_ = std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), bench_engine_options(options.settings));
+    engine_ =
+        std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), bench_engine_options(options.settings));
   }
   torch::manual_seed(0);  // every rank begins with the same weights
   const models::ModelOptions model = model_options(options.model);

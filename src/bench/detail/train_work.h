@@ -37,7 +37,7 @@ class TrainWork {
 
   const std::shared_ptr<comm::Bootstrap> bootstrap_;
   const double fusion_bytes_;
-  std::unique_ptr<comm::Engine> engine_;            // none: alone
+  std::unique_ptr<comm::Engine> engine_;              // none: alone
   std::unique_ptr<parallel::GradientMemory> memory_;  // none: alone
   std::shared_ptr<models::Network> network_;
   torch::Tensor inputs_, labels_;
