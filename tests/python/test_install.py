@@ -58,12 +58,33 @@ def test_a_simulation_code_links_communication_alone(consumer, prefix, clean_env
     assert "torch" not in linked and "libmpi" not in linked
 
 
-def test_installed_headers_stand_alone(prefix, tmp_path):
+def torch_prefix(build_dir: pathlib.Path) -> pathlib.Path | None:
+    """The libtorch that the build was made with; none: it was made without."""
+    for line in (build_dir / "CMakeCache.txt").read_text().splitlines():
+        if line.startswith("Torch_DIR:") and not line.endswith("NOTFOUND"):
+            return pathlib.Path(line.partition("=")[2]).parents[2]
+    return None
+
+
+def test_a_libtorch_program_trains_on_two_ranks(consumer, prefix, clean_env, build_dir):
+    if torch_prefix(build_dir) is None:
+        pytest.skip("this build has no libtorch")
+    program = consumer("train")
+    command = [prefix / "bin" / "ronde", "run", "--log-level", "error", "-n", "2", program]
+    job = subprocess.run(command, capture_output=True, text=True, env=clean_env, timeout=60)
+    assert (job.returncode, job.stderr) == (0, "")
+    assert sorted(job.stdout.splitlines()) == [f"[{rank}] rank {rank} of 2: -1.5" for rank in range(2)]
+
+
+def test_installed_headers_stand_alone(prefix, tmp_path, build_dir):
     """Every public header compiles by itself, with nothing but the prefix and the libraries on the path."""
+    torch = torch_prefix(build_dir)
+    includes = [torch / "include", torch / "include/torch/csrc/api/include"] if torch else []
     headers = sorted(path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*.h"))
     assert headers
     source = tmp_path / "all.cc"
     source.write_text("".join(f"#include <{header}>\n" for header in reversed(headers)))
     command = ["g++", "-std=c++20", "-fsyntax-only", f"-I{prefix / 'include'}", source]
+    command += [f"-isystem{folder}" for folder in includes]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
