@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 TensorMap many() {
   TensorMap tensors;
-  for (int i = 0; i < 40; ++i) tensors["t" + std::to_string(i)] = torch::full({1 + (i * 37) % 101}, i);
+  for (int i = 0; i < 40; ++i) tensors[fmt::format("t{}", i)] = torch::full({1 + (i * 37) % 101}, i);
   return tensors;
 }
 
@@ -78,7 +78,7 @@ TEST_F(ShardedCheckpoint, FailsOnAllWhenItFailsOnOne) {
   comm::run_ranks(3, [&](comm::Engine& engine) {
     CheckpointShare share{.info = {.step = 2}};
     const torch::Tensor fine = torch::eye(3);
-    share.model = {{"part" + std::to_string(engine.rank()), engine.rank() == 1 ? fine.to_sparse() : fine}};
+    share.model = {{fmt::format("part{}", engine.rank()), engine.rank() == 1 ? fine.to_sparse() : fine}};
     const std::string wrong = tests::failure([&] { save_share({.folder = folder_, .group = engine.world()}, share); });
     const std::lock_guard lock(mutex);
     failures.push_back(wrong);
