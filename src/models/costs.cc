@@ -28,12 +28,17 @@ class Evaluating {
   const bool training_;
 };
 
+// The same for all views of a tensor: a linear layer uses its weights transposed.
+const void* memory_of(const torch::Tensor& tensor) {
+  return tensor.storage().unsafeGetStorageImpl();
+}
+
 // Turns the operations of a forward pass of one sample into costs of a batch.
 class Meter {
  public:
   Meter(const Network& network, std::int64_t batch) : batch_(batch) {
-    for (const auto& item : network.named_parameters()) names_[item.value().unsafeGetTensorImpl()] = item.key();
-    for (const auto& item : network.named_buffers()) names_[item.value().unsafeGetTensorImpl()] = item.key();
+    for (const auto& item : network.named_parameters()) known_[memory_of(item.value())] = {item.key(), true};
+    for (const auto& item : network.named_buffers()) known_[memory_of(item.value())] = {item.key(), false};
   }
 
   void see(const Operation& operation) {
@@ -59,25 +64,27 @@ class Meter {
   // Weights are read once a batch, everything else once a sample.
   void add_input(const torch::Tensor& input, LayerCost& cost) {
     const auto bytes = static_cast<std::int64_t>(input.nbytes());
-    const auto known = names_.find(input.unsafeGetTensorImpl());
-    if (known == names_.end()) {
+    const auto known = known_.find(memory_of(input));
+    if (known == known_.end()) {
       cost.bytes += bytes * batch_;
       return;
     }
     cost.bytes += bytes;
-    if (input.requires_grad() && counted_.insert(known->second).second) cost.parameters += input.numel();
-    if (cost.name.empty()) name_after(known->second, cost);
+    const auto& [name, is_parameter] = known->second;
+    if (is_parameter && counted_.insert(name).second) cost.parameters += input.numel();
+    if (cost.name.empty()) name_after(name, cost);
   }
 
   void name_after(const std::string& parameter, LayerCost& cost) {
     const auto dot = parameter.rfind('.');
     cost.name = parameter.substr(0, dot);  // one of the network's own (pos_embed) stands for itself
+    if (cost.operation == "addmm" || cost.operation == "matmul") cost.operation = "linear";  // what it is made of
     const auto above = cost.name.rfind('.');
     folder_ = above == std::string::npos ? "" : cost.name.substr(0, above);
   }
 
   const std::int64_t batch_;
-  std::map<const void*, std::string> names_;  // of parameters and buffers
+  std::map<const void*, std::pair<std::string, bool>> known_;  // parameters (true) and buffers
   std::set<std::string> counted_;
   std::string folder_;  // of the last layer that had a name: "layer1.0"
   std::vector<LayerCost> costs_;

@@ -35,6 +35,7 @@ std::int64_t op_flops(std::string_view operation, const std::vector<torch::Tenso
   if (begins("conv_transpose") && inputs.size() > 1)
     return 2 * inputs[0].numel() * (inputs[1].numel() / inputs[1].size(0));
   if (begins("conv") && inputs.size() > 1) return 2 * output.numel() * (inputs[1].numel() / inputs[1].size(0));
+  if (operation == "addmm" && inputs.size() > 2) return 2 * output.numel() * inputs[1].size(-1);
   if (operation == "linear" || operation == "matmul" || operation == "mm" || operation == "bmm")
     return 2 * output.numel() * inputs[0].size(-1);
   if (operation == "lstm" && inputs.size() > 3) return lstm_flops(inputs);
