@@ -33,4 +33,10 @@ comm::Buffer buffer_of(const torch::Tensor& tensor) {
   return buffer;
 }
 
+std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {
+  std::vector<std::size_t> sizes;
+  for (const torch::Tensor& tensor : tensors) sizes.push_back(tensor.nbytes());
+  return sizes;
+}
+
 }  // namespace ronde::parallel

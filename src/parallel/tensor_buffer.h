@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include <torch/torch.h>
 
 #include "ronde/comm/buffer.h"
@@ -12,5 +15,8 @@ namespace ronde::parallel {
 comm::Buffer buffer_of(const torch::Tensor& tensor);
 
 comm::DType dtype_of(torch::ScalarType type);
+
+// The bytes of each, such as GradientMemoryOptions::sizes of parameters.
+std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors);
 
 }  // namespace ronde::parallel

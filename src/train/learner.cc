@@ -5,6 +5,7 @@
 #include "ronde/base/error.h"
 #include "ronde/data/random.h"
 #include "ronde/parallel/collectives.h"
+#include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/finite.h"
 #include "ronde/train/optimizers.h"
@@ -29,7 +30,9 @@ Learner::Learner(const Session& session, Task& task)
       optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
   const Settings& settings = session.settings();
   broadcast_parameters(*task.network, session.world());
-  if (settings.get<"memory.arena">() && session.local_size() > 1) gradient_memory_.emplace(session.engine());
+  if (settings.get<"memory.arena">() && session.local_size() > 1)
+    gradient_memory_.emplace(session.engine(),
+                             parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(task.network->parameters())});
   distributed_.emplace(*optimizer_, parallel::named(*task.network), session.world(),
                        DistributedOptions{.compression = compression_of(settings.get<"train.compression">()),
                                           .accumulate = passes_,

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from test_trace_file import Trace
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
 TINY = {
@@ -79,6 +80,17 @@ def test_two_ranks_train_and_say_where_things_are(train, tmp_path):
     assert [line["step"] for line in epochs] == [30, 60]
     assert all(line["test_samples"] == 100 for line in epochs)
     assert epochs[1]["loss"] < epochs[0]["loss"]
+
+
+def test_gradients_travel_while_the_backward_pass_runs(train, tmp_path):
+    """The trace proves it: reductions begin inside of backward passes."""
+    job = train(2, "--trace-dir", "trace", "--comm-first-bucket-bytes", "4KiB", "--comm-fusion-bytes", "16KiB")
+    assert job.returncode == 0, job.stderr
+    trace = Trace((tmp_path / "trace" / "trace-00000.perfetto-trace").read_bytes())
+    begins = [reduction["begin"] for reduction in trace.named("allreduce")]
+    passes = trace.named("backward")
+    inside = [one for one in passes if any(one["begin"] < begin < one["end"] for begin in begins)]
+    assert len(passes) == 60 and len(inside) > 10, (len(passes), len(inside))
 
 
 def test_eval_gives_what_training_said(train, tmp_path, build_dir, clean_env):

@@ -11,6 +11,7 @@
 #include "ronde/bench/detail/serve.h"
 #include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
+#include "ronde/parallel/tensor_buffer.h"
 
 namespace ronde::bench::detail {
 namespace {
@@ -22,12 +23,6 @@ constexpr int kWatchedSteps = 5;  // the first ones still find their memory
 models::ModelOptions model_options(const std::string& name) {
   if (name == "resnet18-cifar") return {.name = name, .classes = kClasses, .channels = 3, .height = 32, .width = 32};
   return {.name = name, .classes = kClasses, .channels = 1, .height = 28, .width = 28};
-}
-
-std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {
-  std::vector<std::size_t> sizes;
-  for (const torch::Tensor& tensor : tensors) sizes.push_back(tensor.nbytes());
-  return sizes;
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap
   sgd_ = std::make_unique<torch::optim::SGD>(network_->parameters(), kLearningRate);
   if (!ours) return;
   memory_ = std::make_unique<parallel::GradientMemory>(
-      *engine_, parallel::GradientMemoryOptions{.sizes = sizes_of(network_->parameters())});
+      *engine_, parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(network_->parameters())});
   optimizer_ = std::make_unique<parallel::DistributedOptimizer>(
       *sgd_, parallel::named(*network_), engine_->world(),
       parallel::DistributedOptions{.overlap = options.variant == "ours"});
