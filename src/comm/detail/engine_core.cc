@@ -177,7 +177,7 @@ std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
 
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
-  const bool must_nap = !naps_ && neighbours_.mesh && neighbours_.post().must_be_pumped();
+  const bool must_nap = !naps_ && neighbours_.must_be_pumped();
   const bool more = anything_to_do() || must_nap || (!looks_often_ && must_look_often());
   token_.unlock();
   if (more) node().wake_self();
@@ -234,7 +234,7 @@ bool EngineCore::must_look_often() const {
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
-  naps_ = neighbours_.mesh && neighbours_.post().must_be_pumped();
+  naps_ = neighbours_.must_be_pumped();
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over.

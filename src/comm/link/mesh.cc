@@ -16,6 +16,7 @@ namespace ronde::comm::detail {
 namespace {
 
 constexpr std::uint64_t kListener = ~std::uint64_t{0};
+constexpr auto kDoubt = std::chrono::milliseconds(300);
 
 void watch(int poll, int operation, int socket, std::uint64_t what, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.u64 = what}};
@@ -62,8 +63,11 @@ Outgoing& Mesh::outgoing(int peer) {
 void Mesh::connect(int peer, Outgoing& out) {
   const Door& door = options_.doors[static_cast<std::size_t>(peer)];
   if (out.address >= door.addresses.size()) {
-    const std::string tried = out.refusals.empty() ? "it has no address" : out.refusals;
-    return lose(peer, "it cannot be reached: " + tried);
+    // Who has done its part and left has closed its door, maybe before its goodbye has come round to us.
+    out.state = Outgoing::State::Closed;
+    out.queue.clear();
+    doubtful_.try_emplace(peer, Deadline::after(kDoubt));
+    return;
   }
   try {
     out.socket = begin_connect(door.addresses[out.address], door.port);
@@ -224,7 +228,7 @@ std::string Mesh::still_missing(const std::vector<int>& call, const std::vector<
     const Door& door = options_.doors[static_cast<std::size_t>(peer)];
     const Outgoing& out = outgoing(peer);
     return fmt::format("{} does not answer at {} port {}{}", options_.names[static_cast<std::size_t>(peer)],
-                       door.addresses[out.address], door.port,
+                       out.address < door.addresses.size() ? door.addresses[out.address] : "any address", door.port,
                        out.refusals.empty() ? "" : "; before that " + out.refusals);
   }
   for (const int peer : called_by)
@@ -238,13 +242,28 @@ void Mesh::meet(const std::vector<int>& call, const std::vector<int>& called_by,
   for (std::string missing; !(missing = still_missing(call, called_by)).empty(); pump()) {
     if (until.passed()) throw Error(Error::Kind::Timeout, missing + " at the start");
     pollfd wanted{.fd = poll_.get(), .events = POLLIN, .revents = 0};
-    poll(&wanted, 1, poll_time(until));
+    constexpr int kWhileInDoubt = 10;  // milliseconds
+    poll(&wanted, 1, doubtful_.empty() ? poll_time(until) : kWhileInDoubt);
   }
 }
 
 // --- both
 
+void Mesh::give_up_doubtful() {
+  for (auto place = doubtful_.begin(); place != doubtful_.end();) {
+    if (!place->second.passed()) {
+      ++place;
+      continue;
+    }
+    const int peer = place->first;
+    place = doubtful_.erase(place);
+    const std::string& tried = outgoing_.at(peer).refusals;
+    lose(peer, "it cannot be reached: " + (tried.empty() ? "it has no address" : tried));
+  }
+}
+
 bool Mesh::pump() {
+  if (!doubtful_.empty()) give_up_doubtful();
   std::array<epoll_event, 32> events;
   const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {

@@ -53,7 +53,7 @@ class Mesh final : public Post {
   Parcel send(int to, Tag tag, Cargo cargo) override;
   Parcel receive(int from, Tag tag, Cargo cargo) override;
   bool pump() override;
-  bool must_be_pumped() const override { return false; }
+  bool must_be_pumped() const override { return !doubtful_.empty(); }
 
   // Has a message come that nobody has asked for yet?
   bool waiting(int from, Tag tag) const;
@@ -98,6 +98,7 @@ class Mesh final : public Post {
   bool begin_frame(Incoming& in);
   bool finish_frame(Incoming& in);
   bool greet(Incoming& in, std::string_view hello);
+  void give_up_doubtful();
   void lose(int peer, const std::string& how);
 
   const Options options_;
@@ -108,7 +109,8 @@ class Mesh final : public Post {
   std::uint64_t next_id_ = 0;
   std::unordered_map<std::uint64_t, Line> lines_;
   std::map<int, std::string> lost_;
-  std::set<int> heard_;  // peers that are connected to us
+  std::map<int, Deadline> doubtful_;  // peers whose doors are closed, and until when their goodbye may still come
+  std::set<int> heard_;               // peers that are connected to us
 };
 
 }  // namespace ronde::comm::detail

@@ -39,6 +39,8 @@ struct Neighbours {
   std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
   std::shared_ptr<Post> data;           // what carries data between nodes; none: the mesh
   Post& post() const { return data ? *data : *mesh; }
+  // Must somebody look, since nobody is woken?
+  bool must_be_pumped() const { return mesh && (mesh->must_be_pumped() || (data && data->must_be_pumped())); }
 };
 
 struct Meeting {
