@@ -12,6 +12,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/queue.h"
+#include "ronde/base/testing/folder.h"
 #include "ronde/parallel/detail/test_arena.h"
 #include "ronde/trace/span.h"
 
@@ -187,18 +188,16 @@ TEST_F(ArenaTest, ABackwardPassAgainAndAgain) {
 }
 
 TEST_F(ArenaTest, CountersInTheTrace) {
-  std::string folder = testing::TempDir() + "arena_XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const tests::Folder folder;
   {
-    trace::Recorder recorder({.folder = folder});
+    trace::Recorder recorder({.folder = folder.path()});
     const trace::Scope scope(recorder, "main");
     trace_arena();
   }
-  std::ifstream file(std::filesystem::path(folder) / "trace-00000.perfetto-trace", std::ios::binary);
+  std::ifstream file(folder.path() / "trace-00000.perfetto-trace", std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(content.find("memory in use"), std::string::npos);
   EXPECT_NE(content.find("memory cached"), std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ArenaOptions, FromSettings) {

@@ -4,26 +4,20 @@
 #include <fstream>
 #include <iterator>
 
-#include <stdlib.h>
-
 #include <gtest/gtest.h>
+
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::train {
 namespace {
 
 struct MetricsLogTest : testing::Test {
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "metrics_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    file = folder / "new" / "log.jsonl";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string content() const {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::filesystem::path folder, file;
+  const tests::Folder kept;
+  const std::filesystem::path folder = kept.path(), file = folder / "new" / "log.jsonl";
 };
 
 TEST_F(MetricsLogTest, ALineIsInTheFileAtOnce) {

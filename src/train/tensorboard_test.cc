@@ -5,9 +5,9 @@
 #include <iterator>
 #include <map>
 
-#include <stdlib.h>
-
 #include <gtest/gtest.h>
+
+#include "ronde/base/testing/folder.h"
 
 #include "ronde/data/tfrecord.h"
 
@@ -77,12 +77,6 @@ TEST(TensorBoardEvents, HoldWhatTheProtocolSays) {
 }
 
 struct TensorBoardFile : testing::Test {
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "tensorboard_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::vector<Fields> events(const std::filesystem::path& file) const {
     std::ifstream in(file, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(in), {}};
@@ -91,7 +85,8 @@ struct TensorBoardFile : testing::Test {
       all.push_back(parse(data::take_tfrecord(rest, file.string(), content.size() - rest.size())));
     return all;
   }
-  std::filesystem::path folder;
+  const tests::Folder kept;
+  const std::filesystem::path folder = kept.path();
 };
 
 TEST_F(TensorBoardFile, IsCompleteAfterEachWrite) {

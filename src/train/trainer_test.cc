@@ -6,9 +6,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 #include "ronde/comm/thread_job.h"
 #include "ronde/models/tensor_map.h"
 #include "ronde/train/checkpoint.h"
@@ -19,8 +19,6 @@ namespace {
 class Trainings : public testing::Test {
  protected:
   Trainings() {
-    std::string path = std::filesystem::temp_directory_path() / "ronde-train-XXXXXX";
-    folder_ = mkdtemp(path.data());
     torch::set_num_threads(1);
     // Little enough for a second: signs of 8 x 8 pixels and a network without norms, whose statistics differ by rank.
     for (const auto& [key, text] : std::map<std::string, std::string>{{"data.resolution", "8"},
@@ -36,7 +34,6 @@ class Trainings : public testing::Test {
       settings_.set(key, text, "test");
     settings_.set("output.dir", (folder_ / "out").string(), "test");
   }
-  ~Trainings() override { std::filesystem::remove_all(folder_); }
 
   void set(std::string_view key, std::string_view text) { settings_.set(key, text, "test"); }
 
@@ -79,7 +76,8 @@ class Trainings : public testing::Test {
 
   TensorMap weights() const { return load_newest_checkpoint(folder_ / "out" / "checkpoints")->model; }
 
-  std::filesystem::path folder_;
+  const tests::Folder kept_;
+  const std::filesystem::path folder_ = kept_.path();
   Settings settings_;
   Interrupt interrupt_;
 };

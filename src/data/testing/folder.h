@@ -1,42 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <stdlib.h>
-
-#include <gtest/gtest.h>
-
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::data {
 
-// A folder that goes with it.
-class Folder {
+// A folder for a test's files, and how they come into it.
+class Folder : public tests::Folder {
  public:
-  Folder() {
-    std::string pattern = testing::TempDir() + "ronde_data_XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error::system(errno, "cannot make {}", pattern);
-    path_ = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::string text() const { return path_.string(); }
-
   void write(const std::string& name, std::span<const std::uint8_t> bytes) const {
-    std::ofstream(path_ / name, std::ios::binary)
+    std::ofstream(path() / name, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // What the error says that `action` ends with; empty when it ends well.
