@@ -1,8 +1,10 @@
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "ronde/base/environment.h"
 #include "ronde/base/error.h"
@@ -22,6 +24,11 @@ void complain(const char* what) {
   std::fputs(("ronde: " + std::string(what) + "\n").c_str(), stderr);
 }
 
+// Who fails because another rank left ends after it: launchers name the first that ends, and pass its exit code on.
+void let_the_cause_end_first(const ronde::Error& error) {
+  if (error.kind() == ronde::Error::Kind::PeerLost) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -29,6 +36,7 @@ int main(int count, char** arguments) {
     return run({arguments, static_cast<std::size_t>(count)});
   } catch (const ronde::Error& error) {
     complain(error.what());
+    let_the_cause_end_first(error);
     return error.exit_code();
   } catch (const std::exception& error) {
     complain(error.what());

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 
 namespace ronde::train {
 
@@ -18,7 +19,7 @@ double Schedule::at(double epoch) const {
 Schedule schedule_of(const Settings& settings) {
   const Schedule schedule{.name = settings.get<"schedule.name">(),
                           .rate = settings.get<"optimizer.lr">(),
-                          .warmup = settings.get<"schedule.warmup">(),
+                          .warmup = parse_number<double>(settings.get<"schedule.warmup">()).value_or(0),
                           .epochs = static_cast<double>(settings.get<"train.epochs">())};
   if (schedule.warmup > schedule.epochs)
     throw Error::bad_input("schedule.warmup is {} epochs, but train.epochs is {}: the warm-up would never end",
