@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/format.h"
+#include "ronde/base/testing/folder.h"
 #include "ronde/comm/testing/pending.h"
 #include "ronde/comm/testing/ranks.h"
 
@@ -36,7 +35,6 @@ class EngineAutotune : public testing::TestWithParam<tests::Place> {
  protected:
   const tests::Place& place() const { return GetParam(); }
   int ranks() const { return place().ranks; }
-  void TearDown() override { std::filesystem::remove(file_); }
 
   EngineOptions options() {
     EngineOptions options;
@@ -49,7 +47,8 @@ class EngineAutotune : public testing::TestWithParam<tests::Place> {
   }
   bool tells(const std::string& what) const { return told_.str().find(what) != std::string::npos; }
 
-  const std::string file_ = std::filesystem::temp_directory_path() / fmt::format("ronde-autotune-{}.json", getpid());
+  const ronde::tests::Folder folder_;
+  const std::string file_ = folder_.path() / "tuning.json";
   std::ostringstream told_;
 };
 

@@ -4,24 +4,15 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::models {
 namespace {
 
 class SafetensorsFile : public testing::Test {
  protected:
-  SafetensorsFile() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ =
-        std::filesystem::temp_directory_path() / (std::string("ronde-") + test->name() + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    file_ = folder_ / "x.safetensors";
-  }
-  ~SafetensorsFile() override { std::filesystem::remove_all(folder_); }
-
   void put(const std::string& bytes) const { std::ofstream(file_, std::ios::binary) << bytes; }
   void put(const std::string& header, std::size_t data_bytes) const {
     std::string bytes(8, '\0');
@@ -44,7 +35,8 @@ class SafetensorsFile : public testing::Test {
     return "read well";
   }
 
-  std::filesystem::path folder_, file_;
+  const ronde::tests::Folder kept_;
+  const std::filesystem::path folder_ = kept_.path(), file_ = folder_ / "x.safetensors";
 };
 
 Safetensors some() {

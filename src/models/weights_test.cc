@@ -1,9 +1,9 @@
 #include "ronde/models/weights.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 #include "ronde/models/model.h"
 #include "ronde/models/safetensors.h"
 
@@ -30,11 +30,6 @@ TEST(Weights, ForwardAgreesWithPython) {
 
 class SavedWeights : public testing::Test {
  protected:
-  SavedWeights()
-      : file_(std::filesystem::temp_directory_path() / ("ronde-weights-" + std::to_string(getpid()) + ".safetensors")) {
-  }
-  ~SavedWeights() override { std::filesystem::remove(file_); }
-
   std::string failure(torch::nn::Module& network) const {
     try {
       load_weights(network, file_);
@@ -44,7 +39,8 @@ class SavedWeights : public testing::Test {
     }
     return "";
   }
-  std::filesystem::path file_;
+  const ronde::tests::Folder folder_;
+  const std::filesystem::path file_ = folder_.path() / "x.safetensors";
 };
 
 TEST_F(SavedWeights, ComeBack) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/testing/folder.h"
 #include "ronde/train/checkpoint_testing.h"
 
 namespace ronde::train {
@@ -57,17 +58,17 @@ void train(torch::nn::Sequential& net, Optimizer& optimizer, int from, int to) {
 }
 
 TEST(OptimizerState, TrainingGoesOnBitForBit) {
-  const auto folder = std::filesystem::temp_directory_path() / ("ronde-optimizer-" + std::to_string(getpid()));
+  const ronde::tests::Folder folder;
   for (const Kind& kind : kinds()) {
     auto straight = network(), stopped = network(), resumed = network();
     const auto one = kind.make(straight->parameters());
     train(straight, *one, 0, 10);
     const auto two = kind.make(stopped->parameters());
     train(stopped, *two, 0, 6);
-    const auto path =
-        save_checkpoint({.folder = folder, .keep = 1}, {.info = {.step = 6},
-                                                        .model = models::state_of(*stopped),
-                                                        .optimizer = state_tensors(*two, stopped->named_parameters())});
+    const auto path = save_checkpoint({.folder = folder.path(), .keep = 1},
+                                      {.info = {.step = 6},
+                                       .model = models::state_of(*stopped),
+                                       .optimizer = state_tensors(*two, stopped->named_parameters())});
     const Checkpoint checkpoint = load_checkpoint(path);
     models::copy_values(checkpoint.model, models::state_of(*resumed), "test");
     const auto three = kind.make(resumed->parameters());
@@ -79,7 +80,6 @@ TEST(OptimizerState, TrainingGoesOnBitForBit) {
       EXPECT_TRUE(tensor.equal(state.at(name))) << kind.name << " " << name;
     }
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OptimizerState, HasNamesAndFollowsTheLayout) {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "ronde/base/testing/folder.h"
 #include "ronde/train/checkpoint.h"
 
 // For tests of checkpoints.
@@ -16,16 +16,8 @@ namespace fs = std::filesystem;
 // A test with a folder of its own.
 class InFolder : public testing::Test {
  protected:
-  InFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              (std::string("ronde-") + test->test_suite_name() + "-" + test->name() + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~InFolder() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  const ronde::tests::Folder kept_;
+  const fs::path folder_ = kept_.path();
 };
 
 // Tensors that follow from the step, so that a reader can tell whether they belong together.

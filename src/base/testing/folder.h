@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
 
 namespace ronde::tests {
@@ -14,7 +15,8 @@ namespace ronde::tests {
 class Folder {
  public:
   Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "ronde_test_XXXXXX";
+    // Not temp_directory_path(): libtorch for CUDA brings one of an older compiler, which crashes in programs of ours.
+    std::string pattern = Environment::of_process().get("TMPDIR").value_or("/tmp") + "/ronde_test_XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) throw Error::system(errno, "cannot make {}", pattern);
     path_ = pattern;
   }

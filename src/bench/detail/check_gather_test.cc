@@ -4,25 +4,22 @@
 #include <filesystem>
 #include <fstream>
 
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::bench::detail {
 namespace {
 
 class CheckGather : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directory(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("check_gather_test." + std::to_string(::getpid()));
+  const ronde::tests::Folder kept_;
+  const std::filesystem::path folder_ = kept_.path();
 };
 
 TEST_F(CheckGather, FingerprintsTellFilesApart) {

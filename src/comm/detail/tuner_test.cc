@@ -1,7 +1,5 @@
 #include "ronde/comm/detail/tuner.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -9,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/testing/folder.h"
 #include "ronde/comm/detail/tuning_file.h"
 
 namespace ronde::comm::detail {
@@ -21,8 +20,6 @@ constexpr Tuning kDefaults{.limits = {.bytes = 64 * kMiB, .first_bytes = kMiB}};
 
 class Tuners : public testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove(file_); }
-
   TunerOptions options() {
     return {.defaults = kDefaults,
             .algorithms = {"auto", "ring"},
@@ -47,8 +44,8 @@ class Tuners : public testing::Test {
   std::string told() const { return told_.str(); }
   bool tells(const std::string& what) const { return told().find(what) != std::string::npos; }
 
-  const std::string file_ =
-      std::filesystem::temp_directory_path() / ("ronde-tuner-" + std::to_string(getpid()) + ".json");
+  const ronde::tests::Folder folder_;
+  const std::string file_ = folder_.path() / "tuning.json";
   std::ostringstream told_;
   std::chrono::nanoseconds now_{1};
   Tuning used_ = kDefaults;

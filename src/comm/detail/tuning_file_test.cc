@@ -1,13 +1,12 @@
 #include "ronde/comm/detail/tuning_file.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -61,13 +60,10 @@ TEST(TuningFile, WhatIsNoneOfOursIsRefusedWithAReason) {
 
 class TuningFileOnDisk : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const char* name) const { return folder_ / name; }
+  std::string path(const char* name) const { return folder_.path() / name; }
 
  private:
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("ronde-tuning-" + std::to_string(getpid()));
+  const ronde::tests::Folder folder_;
 };
 
 TEST_F(TuningFileOnDisk, ARecordReplacesOneOfTheSameShape) {

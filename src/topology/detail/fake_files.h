@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <stdexcept>
 #include <string>
+
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::topology::detail {
 
@@ -17,22 +17,15 @@ class FakeFiles {
     std::string text;
   };
   FakeFiles(std::initializer_list<File> files) {
-    std::string name = (std::filesystem::temp_directory_path() / "ronde_topology_XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test's files");
-    root_ = name;
     for (const auto& [file, text] : files) {
-      std::filesystem::create_directories((root_ / file).parent_path());
-      std::ofstream(root_ / file) << text;
+      std::filesystem::create_directories((root() / file).parent_path());
+      std::ofstream(root() / file) << text;
     }
   }
-  ~FakeFiles() { std::filesystem::remove_all(root_); }
-  FakeFiles(const FakeFiles&) = delete;
-  FakeFiles& operator=(const FakeFiles&) = delete;
-
-  const std::filesystem::path& root() const { return root_; }
+  const std::filesystem::path& root() const { return folder_.path(); }
 
  private:
-  std::filesystem::path root_;
+  const ronde::tests::Folder folder_;
 };
 
 }  // namespace ronde::topology::detail
