@@ -62,14 +62,17 @@ struct Case {
   int ranks;
   bool shared;
   int delay_us;
+  int nodes = 1;
 };
 void PrintTo(const Case& one, std::ostream* out) {
-  *out << one.ranks << (one.shared ? " shared " : " own ") << one.delay_us;
+  *out << one.ranks << (one.shared ? " shared " : " own ") << one.delay_us << " on " << one.nodes;
 }
 
 class EngineMemory : public testing::TestWithParam<Case> {
  protected:
-  static EngineOptions options() { return {.link_delay = std::chrono::microseconds(GetParam().delay_us)}; }
+  static EngineOptions options() {
+    return {.pretend_nodes = GetParam().nodes, .link_delay = std::chrono::microseconds(GetParam().delay_us)};
+  }
 };
 
 // After wait(), each rank spoils its memory at once. Whoever still read it would get a wrong sum; whoever still wrote
@@ -127,11 +130,12 @@ TEST_P(EngineMemory, SpoiledByAllButOne) {
 
 INSTANTIATE_TEST_SUITE_P(All, EngineMemory,
                          testing::Values(Case{2, true, 0}, Case{3, true, 0}, Case{4, true, 0}, Case{2, true, 200},
-                                         Case{3, true, 200}, Case{4, true, 200}, Case{3, false, 0},
-                                         Case{4, false, 200}),
+                                         Case{3, true, 200}, Case{4, true, 200}, Case{3, false, 0}, Case{4, false, 200},
+                                         Case{4, true, 0, 2}, Case{4, true, 200, 2}, Case{3, true, 0, 2}),
                          [](const auto& test) {
-                           return fmt::format("{}Ranks{}{}", test.param.ranks, test.param.shared ? "Shared" : "Own",
-                                              test.param.delay_us > 0 ? "Delayed" : "");
+                           return fmt::format("{}Ranks{}{}{}", test.param.ranks, test.param.shared ? "Shared" : "Own",
+                                              test.param.delay_us > 0 ? "Delayed" : "",
+                                              test.param.nodes > 1 ? fmt::format("{}Nodes", test.param.nodes) : "");
                          });
 
 }  // namespace
