@@ -8,7 +8,7 @@ namespace ronde::data {
 
 Batch::Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool)
     : facts_(facts), pool_(std::move(pool)), buffer_(pool_->take()) {
-  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind.values());
+  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind);
 }
 
 Batch::Batch(Batch&&) noexcept = default;
@@ -25,11 +25,23 @@ Batch::~Batch() {
 }
 
 std::span<float> Batch::features() const {
-  return {buffer_->features(), static_cast<std::size_t>(size()) * facts_.kind.values()};
+  return {buffer_->features.data(), static_cast<std::size_t>(size()) * facts_.kind.values()};
 }
 
-std::span<std::int64_t> Batch::labels() const {
-  return {buffer_->labels(), static_cast<std::size_t>(size())};
+std::span<std::int64_t> Batch::classes() const {
+  return {buffer_->classes.data(), static_cast<std::size_t>(size()) * facts_.kind.class_values()};
+}
+
+std::span<float> Batch::flags() const {
+  return {buffer_->flags.data(), static_cast<std::size_t>(size()) * facts_.kind.flag_values()};
+}
+
+SampleSpace Batch::sample(std::int64_t i) const {
+  const auto part = [i](auto all, std::size_t each) { return all.subspan(static_cast<std::size_t>(i) * each, each); };
+  const SampleKind& kind = facts_.kind;
+  return {.features = part(features(), kind.values()),
+          .classes = part(classes(), kind.class_values()),
+          .flags = part(flags(), kind.flag_values())};
 }
 
 }  // namespace ronde::data

@@ -39,7 +39,11 @@ class Batch {
 
   // size() x channels x height x width values, aligned to 64 bytes.
   std::span<float> features() const;
-  std::span<std::int64_t> labels() const;  // size() of them
+  // size() times what facts().kind says of a sample; empty for kinds that have none.
+  std::span<std::int64_t> classes() const;
+  std::span<float> flags() const;
+  // Where its sample number i lies.
+  SampleSpace sample(std::int64_t i) const;
 
  private:
   friend class Loader;

@@ -103,12 +103,11 @@ void Loader::Impl::fill(Batch& batch, const Order& order, const std::stop_token&
   const auto count = static_cast<std::size_t>(local.size());
   std::size_t& filled = batch.buffer_->filled;
   if (source.filled_once() && filled >= count) return;
-  const std::size_t values = batch.facts().kind.values();
   filled = 0;
   for (std::size_t i = 0; i < count && !stop.stop_requested(); ++i) {
-    const std::int64_t place = local.begin + static_cast<std::int64_t>(i);
-    const std::int64_t sample = options.shuffle ? order[place] : place;
-    batch.labels()[i] = source.read(sample, batch.facts().epoch, batch.features().subspan(i * values, values));
+    const auto number = static_cast<std::int64_t>(i);
+    const std::int64_t place = local.begin + number;
+    source.read(options.shuffle ? order[place] : place, batch.facts().epoch, batch.sample(number));
     filled = i + 1;
   }
 }

@@ -27,7 +27,7 @@ struct LoaderOptions {
 // batch holds, and what they look like, depends on (seed, epoch, position) alone, never on the number of ranks.
 //
 //   Loader loader(*source, {.batch = 256, .rank = rank, .ranks = size, .end_epoch = 90});
-//   while (auto batch = loader.next()) train(batch->features(), batch->labels());
+//   while (auto batch = loader.next()) train(batch->features(), batch->classes());
 //
 // One thread at a time may call it. It may go at any time, also while its thread is at work.
 class Loader {

@@ -10,6 +10,7 @@
 
 #include "ronde/data/order.h"
 #include "ronde/data/testing/folder.h"
+#include "ronde/data/testing/sample.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::data {
@@ -25,13 +26,13 @@ class Numbers : public Source {
   SampleKind kind() const override { return {.channels = 1, .height = 1, .width = 2, .classes = 7}; }
   std::int64_t size() const override { return size_; }
   bool filled_once() const override { return once; }
-  std::int64_t read(std::int64_t index, std::int64_t epoch, std::span<float> values) const override {
+  void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
     ++reads;
     if (index == bad) throw Error::bad_input("numbers: sample {} is bad", index);
     if (pause > 0ns) std::this_thread::sleep_for(pause);
-    values[0] = static_cast<float>(index);
-    values[1] = static_cast<float>(epoch);
-    return index % 7;
+    into.features[0] = static_cast<float>(index);
+    into.features[1] = static_cast<float>(epoch);
+    into.classes[0] = index % 7;
   }
   std::int64_t bad = -1;
   std::chrono::nanoseconds pause{0};
@@ -45,6 +46,7 @@ class Numbers : public Source {
 struct Seen {
   std::vector<float> features;
   std::vector<std::int64_t> labels;
+  std::vector<float> flags;
   Batch::Facts facts;
 };
 
@@ -53,7 +55,8 @@ std::vector<Seen> all_of(const Source& source, const LoaderOptions& options) {
   Loader loader(source, options);
   while (auto batch = loader.next())
     batches.push_back({{batch->features().begin(), batch->features().end()},
-                       {batch->labels().begin(), batch->labels().end()},
+                       {batch->classes().begin(), batch->classes().end()},
+                       {batch->flags().begin(), batch->flags().end()},
                        batch->facts()});
   return batches;
 }
@@ -61,6 +64,7 @@ std::vector<Seen> all_of(const Source& source, const LoaderOptions& options) {
 void append(Seen& to, const Seen& from) {
   to.features.insert(to.features.end(), from.features.begin(), from.features.end());
   to.labels.insert(to.labels.end(), from.labels.begin(), from.labels.end());
+  to.flags.insert(to.flags.end(), from.flags.begin(), from.flags.end());
 }
 
 TEST(Loader, GlobalBatchesHoldTheSameBytesForAnyNumberOfRanks) {
@@ -86,6 +90,26 @@ TEST(Loader, GlobalBatchesHoldTheSameBytesForAnyNumberOfRanks) {
       EXPECT_EQ(joined[i].features, alone[i].features) << ranks << " ranks, batch " << i;
       EXPECT_EQ(joined[i].labels, alone[i].labels);
     }
+  }
+}
+
+TEST(Loader, TargetsOfAnyShapeComeWithTheirSamples) {
+  for (const Target target : {Target::Class, Target::Labels, Target::Mask, Target::Input}) {
+    const auto source = open_source({.samples = 20, .classes = 3, .resolution = 6, .target = target});
+    Seen joined, expected;
+    for (int rank = 0; rank < 3; ++rank)
+      for (const Seen& part : all_of(*source, {.batch = 20, .rank = rank, .ranks = 3})) append(joined, part);
+    const Order order(20, 0, 0);
+    for (std::int64_t place = 0; place < 20; ++place) {
+      const Sample sample = sample_of(*source, order[place]);
+      append(expected, {sample.features, sample.classes, sample.flags, {}});
+    }
+    EXPECT_EQ(joined.features, expected.features) << name(target);
+    EXPECT_EQ(joined.labels, expected.labels) << name(target);
+    EXPECT_EQ(joined.flags, expected.flags) << name(target);
+    const std::size_t classes[] = {20, 0, 20 * 36, 0}, flags[] = {0, 20 * 3, 0, 0};
+    EXPECT_EQ(joined.labels.size(), classes[static_cast<std::size_t>(target)]);
+    EXPECT_EQ(joined.flags.size(), flags[static_cast<std::size_t>(target)]);
   }
 }
 
@@ -165,7 +189,7 @@ TEST(Loader, MemoryIsAlignedUsedAgainAndMayOutliveTheLoader) {
     }
   }
   EXPECT_LE(places.size(), 5u) << "two ahead, one being filled, one in use, one on its way back";
-  EXPECT_EQ(kept->labels()[3], 3);
+  EXPECT_EQ(kept->classes()[3], 3);
   EXPECT_EQ(kept->features()[6], 3.0f);
 }
 
@@ -218,7 +242,7 @@ TEST(Loader, WhatIsFilledOnceIsNotFilledAgain) {
   int batches = 0;
   while (auto batch = loader.next()) {
     ++batches;
-    EXPECT_EQ(batch->labels()[5], static_cast<std::int64_t>(batch->features()[10]) % 7);
+    EXPECT_EQ(batch->classes()[5], static_cast<std::int64_t>(batch->features()[10]) % 7);
   }
   EXPECT_EQ(batches, 100);
   EXPECT_LE(source.reads, 50);

@@ -10,23 +10,40 @@
 #include "ronde/data/detail/glyphs.h"
 #include "ronde/data/detail/idx.h"
 #include "ronde/data/detail/random_source.h"
+#include "ronde/data/detail/text_source.h"
 
 namespace ronde::data {
 namespace {
 
 constexpr std::int64_t kMostValues = std::int64_t{1} << 32;  // of one sample: 16 GiB
 
+constexpr auto kTargets = std::to_array<std::string_view>({"class", "labels", "mask", "input"});
+
 struct Known {
   std::string_view name;
   std::unique_ptr<Source> (*open)(const SourceOptions& options);
+  bool comes_split = false;
+  std::string_view targets = "class, labels, mask, input";
 };
 
 constexpr auto kKnown = std::to_array<Known>({
-    {"glyphs", detail::open_glyphs},
-    {"mnist", detail::open_mnist},
-    {"cifar10", detail::open_cifar10},
-    {"random", detail::open_random},
+    {.name = "glyphs", .open = detail::open_glyphs},
+    {.name = "text", .open = detail::open_text, .targets = "class"},
+    {.name = "mnist", .open = detail::open_mnist, .comes_split = true, .targets = "class, input"},
+    {.name = "cifar10", .open = detail::open_cifar10, .comes_split = true, .targets = "class, input"},
+    {.name = "random", .open = detail::open_random},
 });
+
+const Known* find(std::string_view name) {
+  const auto known = std::ranges::find(kKnown, name, &Known::name);
+  return known == kKnown.end() ? nullptr : &*known;
+}
+
+void check_target(const Known& known, Target target) {
+  const auto names = split(known.targets, ',');
+  if (std::ranges::none_of(names, [&](std::string_view one) { return trim(one) == name(target); }))
+    throw Error::bad_input("'{}' has no target '{}'; data.target can be {}", known.name, name(target), known.targets);
+}
 
 void check(const SourceOptions& options) {
   if (options.samples < 0) throw Error::bad_input("{} samples of '{}' were asked for", options.samples, options.name);
@@ -48,10 +65,28 @@ std::vector<std::string> source_names() {
   return names;
 }
 
+bool comes_split(std::string_view name) {
+  const Known* known = find(name);
+  return known != nullptr && known->comes_split;
+}
+
+std::string_view name(Target target) {
+  return kTargets[static_cast<std::size_t>(target)];
+}
+
+Target parse_target(std::string_view text) {
+  const auto found = std::ranges::find(kTargets, text);
+  if (found == kTargets.end())
+    throw Error::bad_input("data.target is '{}', but can be class, labels, mask or input", text);
+  return static_cast<Target>(found - kTargets.begin());
+}
+
 std::unique_ptr<Source> open_source(const SourceOptions& options) {
   check(options);
-  for (const Known& known : kKnown)
-    if (known.name == options.name) return known.open(options);
+  if (const Known* known = find(options.name)) {
+    check_target(*known, options.target);
+    return known->open(options);
+  }
   const auto names = source_names();
   const auto meant = nearest(options.name, names);
   throw Error::bad_input("there is no data set '{}'; {}", options.name,

@@ -5,16 +5,44 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ronde::data {
 
-// What every sample of a source is: features of one shape and one label.
+// What is to be learned of a sample.
+enum class Target : std::uint8_t {
+  Class,   // the one class that it is of
+  Labels,  // which of the classes it has: any number of them
+  Mask,    // the class of each pixel
+  Input,   // itself: there is nothing besides the features
+};
+std::string_view name(Target target);  // "class", as data.target has it
+// FAILS WITH: BadInput.
+Target parse_target(std::string_view text);
+
+// What every sample of a source is: features of one shape, and a target of one shape.
 struct SampleKind {
   std::int64_t channels = 1, height = 1, width = 1;
-  std::int64_t classes = 2;
+  std::int64_t classes = 2;  // of a sample, or of each pixel, the background included
+  Target target = Target::Class;
+
   std::size_t values() const { return static_cast<std::size_t>(channels * height * width); }
+  // How many classes a sample comes with: its own, or one a pixel, row by row.
+  std::size_t class_values() const {
+    if (target == Target::Mask) return static_cast<std::size_t>(height * width);
+    return target == Target::Class ? 1 : 0;
+  }
+  // How many flags, 1 for a label that it has and 0 for one that it has not.
+  std::size_t flag_values() const { return target == Target::Labels ? static_cast<std::size_t>(classes) : 0; }
   friend bool operator==(const SampleKind&, const SampleKind&) = default;
+};
+
+// Where a sample is written: memory of the caller, as much as its kind says. What a kind has not is empty.
+struct SampleSpace {
+  std::span<float> features = {};
+  std::span<std::int64_t> classes = {};
+  std::span<float> flags = {};
 };
 
 // Samples by index. Safe to read from several threads; the same index gives the same sample, always and on every rank.
@@ -26,11 +54,11 @@ class Source {
   virtual SampleKind kind() const = 0;
   virtual std::int64_t size() const = 0;
 
-  // Fills kind().values() values, channels first, normalised, and returns the label, 0 <= label < classes. Where the
-  // source augments, the same sample looks different in every epoch, and the same in one epoch whoever reads it.
-  // REQUIRES: 0 <= index < size(); values.size() == kind().values().
+  // Writes all of a sample: features, channels first, normalised; classes, 0 <= class < kind().classes; flags. Where
+  // the source augments, the same sample looks different in every epoch, and the same in one epoch whoever reads it.
+  // REQUIRES: 0 <= index < size(); spans of the sizes that kind() says.
   // FAILS WITH: BadInput, naming file and sample.
-  virtual std::int64_t read(std::int64_t index, std::int64_t epoch, std::span<float> values) const = 0;
+  virtual void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const = 0;
 
   // Whether nobody cares which samples a batch holds: then memory that was filled once is handed out again as it is.
   virtual bool filled_once() const { return false; }
@@ -48,14 +76,22 @@ struct SourceOptions {
   std::int64_t classes = 10, channels = 1, resolution = 28;
   std::uint64_t seed = 0;  // of what is generated, and of augmentation
   bool augment = false;    // for training; only cifar10 has any: shifts by up to 4 pixels and mirrors
+  Target target = Target::Class;
 };
 
-// glyphs: drawn letters and signs. mnist: IDX files, plain or .gz. cifar10: its binary files. random: numbers that mean
-// nothing, made once, to see how fast training is without any input.
+// glyphs: drawn letters and signs, with any target: one sign a picture (class, input), or up to four (labels, mask);
+//   masks have one class more than was asked for, 0: the background.
+// text: sequences of letters in made-up languages, of which the class tells; see detail/text_source.h.
+// mnist: IDX files, plain or .gz. cifar10: its binary files. Both with classes, or themselves as targets.
+// random: numbers that mean nothing, with any target, made once: how fast training is without any input.
 std::vector<std::string> source_names();
 
-// FAILS WITH: BadInput, in one sentence that names file, offset or sample: no such source (suggesting one), files that
-// are not there or hold something else, too few samples, labels outside the classes; System.
+// Whether a source has test samples of its own, apart from those for training: mnist and cifar10 were published so.
+bool comes_split(std::string_view name);
+
+// FAILS WITH: BadInput, in one sentence that names file, offset or sample: no such source (suggesting one), a target
+// that it has not, files that are not there or hold something else, too few samples, labels outside the classes;
+// System.
 std::unique_ptr<Source> open_source(const SourceOptions& options);
 
 }  // namespace ronde::data

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/data/testing/folder.h"
+#include "ronde/data/testing/sample.h"
 
 namespace ronde::data {
 namespace {
@@ -18,7 +19,7 @@ std::string failure_of(const SourceOptions& options) {
 TEST(OpenSource, SuggestsWhatWasMeant) {
   EXPECT_EQ(failure_of({.name = "mnits"}), "there is no data set 'mnits'; did you mean mnist?");
   EXPECT_EQ(failure_of({.name = "imagenet"}),
-            "there is no data set 'imagenet'; there are glyphs, mnist, cifar10, random");
+            "there is no data set 'imagenet'; there are glyphs, text, mnist, cifar10, random");
 }
 
 TEST(OpenSource, SaysWhichFilesItLookedForAndWhere) {
@@ -53,16 +54,30 @@ TEST(Generated, SizesAreWhatIsUsualUnlessSaid) {
   }
 }
 
+TEST(OpenSource, RefusesTargetsThatAreNotThere) {
+  EXPECT_EQ(failure_of({.name = "mnist", .target = Target::Mask}),
+            "'mnist' has no target 'mask'; data.target can be class, input");
+  EXPECT_EQ(failure_of({.name = "text", .target = Target::Labels}),
+            "'text' has no target 'labels'; data.target can be class");
+}
+
+TEST(Targets, HaveNames) {
+  for (const Target target : {Target::Class, Target::Labels, Target::Mask, Target::Input})
+    EXPECT_EQ(parse_target(name(target)), target);
+  EXPECT_EQ(message_of([] { (void)parse_target("masks"); }),
+            "data.target is 'masks', but can be class, labels, mask or input");
+}
+
 TEST(RandomSource, IsDeterministicAndFilledOnce) {
-  const auto source = open_source({.name = "random", .classes = 4, .channels = 3, .resolution = 5});
-  EXPECT_TRUE(source->filled_once());
-  std::vector<float> values(75), again(75);
-  for (std::int64_t i = 0; i < 100; ++i) {
-    const std::int64_t label = source->read(i, 0, values);
-    EXPECT_EQ(source->read(i, 7, again), label);
-    EXPECT_EQ(values, again);
-    EXPECT_GE(label, 0);
-    EXPECT_LT(label, 4);
+  for (const Target target : {Target::Class, Target::Labels, Target::Mask, Target::Input}) {
+    const auto source = open_source({.name = "random", .classes = 4, .channels = 3, .resolution = 5, .target = target});
+    EXPECT_TRUE(source->filled_once());
+    for (std::int64_t i = 0; i < 100; ++i) {
+      const Sample sample = sample_of(*source, i);
+      EXPECT_EQ(sample_of(*source, i, 7), sample);
+      for (const std::int64_t label : sample.classes) EXPECT_TRUE(label >= 0 && label < source->kind().classes);
+      for (const float flag : sample.flags) EXPECT_TRUE(flag == 0 || flag == 1);
+    }
   }
 }
 
@@ -75,13 +90,14 @@ struct RealData : testing::Test {
   }
   // Mean and deviation of some samples, and how often each class occurs among all.
   void measure(const Source& source) {
-    std::vector<float> values(source.kind().values());
+    Sample sample(source.kind());
     double sum = 0, squares = 0;
     for (std::int64_t i = 0; i < source.size(); ++i) {
-      ++classes.at(static_cast<std::size_t>(source.read(i, 0, values)));
-      for (const float value : values) sum += value, squares += value * value;
+      source.read(i, 0, sample.space());
+      ++classes.at(static_cast<std::size_t>(sample.classes[0]));
+      for (const float value : sample.features) sum += value, squares += value * value;
     }
-    const double count = static_cast<double>(source.size()) * static_cast<double>(values.size());
+    const double count = static_cast<double>(source.size()) * static_cast<double>(sample.features.size());
     mean = sum / count;
     deviation = std::sqrt(squares / count - mean * mean);
   }

@@ -3,30 +3,30 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/tally.h"
 
 namespace ronde::train {
 
-Score evaluate(const Session& session, const Task& task, std::int64_t batch) {
+Evaluation evaluate(const Session& session, const Task& task, const data::Source& samples, std::int64_t batch) {
   RONDE_SPAN("evaluate");
   torch::NoGradGuard no_grad;
   // Running means are each rank's own, unless norms are synchronised: those of rank 0 count, as in a checkpoint.
   parallel::broadcast_buffers(*task.network, session.world());
   task.network->eval();
-  data::Loader loader(*task.held_out, {.batch = batch,
-                                       .rank = session.rank(),
-                                       .ranks = session.size(),
-                                       .shuffle = false,
-                                       .recorder = session.recorder()});
-  Score mine;
+  data::Loader loader(samples, {.batch = batch,
+                                .rank = session.rank(),
+                                .ranks = session.size(),
+                                .shuffle = false,
+                                .recorder = session.recorder()});
+  Tally tally(samples.kind().target, samples.kind().classes);
   while (const auto next = loader.next()) {
     if (next->size() == 0) continue;
-    const Samples samples = samples_of(*next, {0, next->size()}, task, session.device());
-    const auto outputs = task.network->forward(samples.inputs);
-    const double loss = task.plain_loss(outputs, samples.labels).item<double>();
-    mine += score_of(outputs, samples.labels, loss / static_cast<double>(next->size()));
+    const Samples part = samples_of(*next, {0, next->size()}, task, session.device());
+    const auto outputs = task.network->forward(part.inputs);
+    tally.add(outputs, part.targets, task.plain_loss(outputs, part.targets).item<double>());
   }
   task.network->train();
-  return sum_over(session.world(), "evaluation", mine);
+  return tally.together(session.world());
 }
 
 }  // namespace ronde::train

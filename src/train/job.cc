@@ -68,11 +68,12 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
   return as_one_of_many(settings, [&](Session& session) {
     const Task task = make_task(session);
     models::copy_values(loaded.model, models::state_of(*task.network), path.string());
-    const Score score = evaluate(session, task, settings.get<"train.batch">());
-    if (session.rank() == 0)
-      fmt::print("{}: step {}, {} samples held out of {}: loss {:.4f}, accuracy {:.2f} % (top 5: {:.2f} %)\n",
-                 path.string(), loaded.info.step, score.samples, task.held_out->name(), score.mean_loss(),
-                 100 * score.accuracy(), 100 * score.accuracy5());
+    const Results results =
+        results_of(evaluate(session, task, *task.held_out, settings.get<"train.batch">()), task.target());
+    if (session.rank() != 0) return 0;
+    fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
+               task.held_out->name(), text_of(results, true));
+    if (!results.by_class.empty()) fmt::print("{}: {}\n", results.by_class_key, by_class_text(results));
     return 0;
   });
 }

@@ -29,6 +29,7 @@ Learner::Learner(const Session& session, Task& task)
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
       optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
   const Settings& settings = session.settings();
+  load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
   if (settings.get<"memory.arena">() && session.local_size() > 1)
     gradient_memory_.emplace(session.engine(),
@@ -65,13 +66,14 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
   {
     RONDE_SPAN("forward");
     output = task_.network->forward(samples.inputs);
-    loss = task_.loss(output, samples.labels);
+    loss = task_.loss(output, samples.targets);
   }
   if (part.size() > 0) {
     torch::NoGradGuard no_grad;
-    const double sum = task_.plain_loss(output, samples.labels).item<double>();
+    const double sum = (task_.smoothed ? task_.plain_loss(output, samples.targets) : loss).item<double>();
     if (!std::isfinite(sum)) give_up(number, samples, output);
-    totals.score += score_of(output.detach(), samples.labels, sum / static_cast<double>(part.size()));
+    totals.score +=
+        score_of(batch.facts().kind.target, output.detach(), samples.targets, sum / static_cast<double>(part.size()));
   }
   RONDE_SPAN("backward");
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/data/source.h"
 #include "ronde/train/meter_score.h"
 
 namespace ronde::train {
@@ -15,8 +17,17 @@ namespace ronde::train {
 // REQUIRES: as many labels as rows.
 Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss);
 
+// The score of one batch with targets of any kind, as models::Loss takes them. A label is found where its output is
+// above 0, a pixel's class where its output is the highest.
+Score score_of(data::Target target, const torch::Tensor& outputs, const torch::Tensor& targets, double mean_loss);
+
 // The sum over the group's members of their scores, by one allreduce; counts are exact up to 2^53. Every member calls
 // it. FAILS WITH: as comm::Handle::wait().
 Score sum_over(const comm::Group& group, const std::string& name, const Score& mine);
+
+// A score as numbers that add up over ranks, and back.
+using ScoreNumbers = std::array<double, 7>;
+ScoreNumbers numbers_of(const Score& score);
+Score score_from(const ScoreNumbers& numbers);
 
 }  // namespace ronde::train

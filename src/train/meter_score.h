@@ -10,6 +10,9 @@ struct Score {
   double loss = 0;  // summed over the samples
   std::int64_t samples = 0;
   std::int64_t top1 = 0, top5 = 0;  // samples whose label is the likeliest class, or among the five likeliest
+  // Of labels, or of the classes of pixels, all classes together: found where they are, found where they are not,
+  // missed.
+  std::int64_t hits = 0, falses = 0, misses = 0;
 
   double mean_loss() const { return mean_of(loss); }
   double accuracy() const { return mean_of(static_cast<double>(top1)); }  // 0 to 1
@@ -20,6 +23,9 @@ struct Score {
     samples += other.samples;
     top1 += other.top1;
     top5 += other.top5;
+    hits += other.hits;
+    falses += other.falses;
+    misses += other.misses;
     return *this;
   }
   friend bool operator==(const Score&, const Score&) = default;

@@ -14,8 +14,8 @@
 
 namespace ronde::train {
 
-// One value of a line: a number (one that is not finite becomes null), or text.
-using Metric = std::pair<std::string, std::variant<std::int64_t, double, std::string>>;
+// One value of a line: a number (one that is not finite becomes null), text, or a list of numbers.
+using Metric = std::pair<std::string, std::variant<std::int64_t, double, std::string, std::vector<double>>>;
 
 // What happened when, one JSON object a line, for programs to read:
 //

@@ -26,7 +26,10 @@ TEST_F(MetricsLogTest, ALineIsInTheFileAtOnce) {
   const std::string first = "{\"step\":1,\"kind\":\"train\",\"loss\":0.5,\"samples\":64}\n";
   EXPECT_EQ(content(), first);
   log.write(2, {{"loss", std::nan("")}});
-  EXPECT_EQ(content(), first + "{\"step\":2,\"loss\":null}\n") << "JSON has no word for what is no number";
+  const std::string second = "{\"step\":2,\"loss\":null}\n";
+  EXPECT_EQ(content(), first + second) << "JSON has no word for what is no number";
+  log.write(3, {{"iou_by_class", std::vector<double>{0.5, std::nan("")}}});
+  EXPECT_EQ(content(), first + second + "{\"step\":3,\"iou_by_class\":[0.5,null]}\n");
   EXPECT_FALSE(log.error());
 }
 

@@ -14,13 +14,14 @@ namespace ronde::train {
 namespace {
 
 using namespace std::chrono_literals;
+using data::Target;
 
 ProgressFacts some_facts() {
   return {.epoch = 2,
           .epochs = 10,
           .step = 121,
           .steps = 194,
-          .score = {.loss = 43.12, .samples = 100, .top1 = 91, .top5 = 99},
+          .results = results_of(Score{.loss = 43.12, .samples = 100, .top1 = 91, .top5 = 99}, Target::Class),
           .rates = {.samples_per_second = 12345, .input_share = 0.02, .comm_share = 0.11},
           .left = 80s};
 }
@@ -41,7 +42,7 @@ TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
   for (const std::int64_t steps : {0, 1, 121, 194, 1'000'000}) {
     facts.steps = steps;
     for (const double scale : {0.0, 1.0, 1e9}) {
-      facts.score.loss = 43.12 * scale;
+      facts.results.loss = 0.4312 * scale;
       facts.rates.samples_per_second = 3.3 * scale;
       facts.left = 30h * (steps + 1);
       for (std::size_t width = 0; width < 200; ++width)
@@ -56,6 +57,7 @@ TEST(ProgressLine, IsPlainText) {
       "epoch 3/10  step 121/194  loss 0.431  accuracy 91.0%  12.3k samples/s  ETA 1:20  waiting: input 2%  comm 11%");
   ProgressFacts first;
   first.steps = 10;
+  first.results = results_of(Score{}, Target::Class);
   EXPECT_EQ(progress_line(first),
             "epoch 1/1  step 0/10  loss 0.000  accuracy 0.0%  0.00 samples/s  waiting: input 0%  comm 0%");
 }
@@ -63,13 +65,27 @@ TEST(ProgressLine, IsPlainText) {
 TEST(EpochLine, TellsOfTheTestWhereThereWasOne) {
   EpochFacts facts{.epoch = 0,
                    .epochs = 2,
-                   .train = {.loss = 50, .samples = 100, .top1 = 80},
+                   .train = results_of(Score{.loss = 50, .samples = 100, .top1 = 80}, Target::Class),
                    .time = 32s,
                    .rates = {.samples_per_second = 812.3}};
   EXPECT_EQ(epoch_line(facts), "epoch 1/2: loss 0.5000, accuracy 80.00%; 32 s, 812 samples/s");
-  facts.test = Score{.loss = 40, .samples = 100, .top1 = 85};
+  facts.held_out = results_of(Score{.loss = 40, .samples = 100, .top1 = 85}, Target::Class);
   EXPECT_EQ(epoch_line(facts),
             "epoch 1/2: loss 0.5000, accuracy 80.00%; test loss 0.4000, accuracy 85.00%; 32 s, 812 samples/s");
+  facts.held_out_name = "validation";
+  EXPECT_NE(epoch_line(facts).find("; validation loss 0.4000, accuracy 85.00%; "), std::string::npos);
+}
+
+TEST(ProgressLine, TellsWhatFitsTheTask) {
+  ProgressFacts facts;
+  const Score score{.loss = 2, .samples = 4, .hits = 3, .falses = 1, .misses = 1};
+  facts.results = results_of(score, Target::Labels);
+  EXPECT_NE(progress_line(facts).find("  loss 0.500  F1 0.750  "), std::string::npos) << progress_line(facts);
+  facts.results = results_of(score, Target::Mask);
+  EXPECT_NE(progress_line(facts).find("  loss 0.500  pixel accuracy 75.0%  "), std::string::npos);
+  EXPECT_NE(progress_bar(facts, 70).find("  loss 0.500  pix 75.0%  "), std::string::npos);
+  facts.results = results_of(score, Target::Input);
+  EXPECT_NE(progress_line(facts).find("  loss 0.500  MSE 0.500  "), std::string::npos);
 }
 
 TEST(SummaryText, IsATableOfWhatIsKnown) {
@@ -78,7 +94,7 @@ TEST(SummaryText, IsATableOfWhatIsKnown) {
                   .steps = 1500,
                   .samples = 96000,
                   .time = 61s,
-                  .train = {.loss = 10, .samples = 100, .top1 = 97, .top5 = 100},
+                  .train = results_of(Score{.loss = 10, .samples = 100, .top1 = 97, .top5 = 100}, Target::Class),
                   .rates = {.samples_per_second = 1573.7, .input_share = 0.011, .comm_share = 0.052}};
   EXPECT_EQ(summary_text(summary),
             "training                   result\n"
@@ -89,17 +105,21 @@ TEST(SummaryText, IsATableOfWhatIsKnown) {
             "waiting for communication  5.2%\n"
             "training loss              0.1000\n"
             "training accuracy          97.00% (top 5: 100.00%)\n");
-  summary.test = Score{.loss = 20, .samples = 100, .top1 = 95, .top5 = 99};
+  summary.validation = results_of(Score{.loss = 30, .samples = 100, .top1 = 94, .top5 = 99}, Target::Class);
+  summary.test = results_of(Score{.loss = 20, .samples = 100, .top1 = 95, .top5 = 99}, Target::Class);
   summary.efficiency = 0.953;
   summary.target_accuracy = 0.95;
   summary.places = {{"log", "out/log.jsonl"}};
   const std::string all = summary_text(summary);
   EXPECT_NE(all.find("\nscaling efficiency         95.3% of one rank\n"), std::string::npos) << all;
   EXPECT_NE(all.find("\ntest accuracy              95.00% (top 5: 99.00%)\n"), std::string::npos);
+  EXPECT_NE(all.find("\nvalidation accuracy        94.00% (top 5: 99.00%)\n"), std::string::npos);
   EXPECT_NE(all.find("\ntime to 95.0%              not reached\n"), std::string::npos);
   EXPECT_NE(all.find("\nlog                        out/log.jsonl\n"), std::string::npos);
   summary.time_to_target_accuracy = 42s;
   EXPECT_NE(summary_text(summary).find("\ntime to 95.0%              42 s\n"), std::string::npos);
+  summary.validation = results_of(Score{.loss = 3, .samples = 100}, Target::Input);
+  EXPECT_NE(summary_text(summary).find("\ntime to MSE 0.950          42 s\n"), std::string::npos);
 }
 
 TEST(Texts, AreShort) {

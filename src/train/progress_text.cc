@@ -46,11 +46,11 @@ struct Piece {
 
 std::vector<Piece> pieces_of(const ProgressFacts& facts, bool wide) {
   const Rates& rates = facts.rates;
-  std::vector<Piece> pieces = {
-      {fmt::format("loss {:.3f}", facts.score.mean_loss()), 1},
-      {fmt::format("{} {}", wide ? "accuracy" : "acc", percent(facts.score.accuracy(), 1)), 2},
-      {rate_text(rates.samples_per_second) + (wide ? " samples/s" : "/s"), 4},
-  };
+  std::vector<Piece> pieces = {{fmt::format("loss {:.3f}", facts.results.loss), 1}};
+  for (const Measure& measure : facts.results.measures)
+    if (!measure.detail)
+      pieces.push_back({fmt::format("{} {}", wide ? measure.name : measure.name.substr(0, 3), text_of(measure, 1)), 2});
+  pieces.push_back({rate_text(rates.samples_per_second) + (wide ? " samples/s" : "/s"), 4});
   if (facts.left.count() > 0) pieces.push_back({fmt::format("ETA {}", clock_text(facts.left)), 3});
   pieces.push_back({fmt::format("{} {}", wide ? "waiting: input" : "in", percent(rates.input_share, 0)), 5});
   pieces.push_back({fmt::format("comm {}", percent(rates.comm_share, 0)), 6});
@@ -61,6 +61,28 @@ std::size_t width_of(const std::vector<Piece>& pieces) {
   std::size_t width = 0;
   for (const Piece& piece : pieces) width += 2 + display_width(piece.text);
   return width;
+}
+
+// A row for the loss and each measure, with its details.
+void add_results(Table& table, const std::string& of, const Results& results) {
+  table.add({fmt::format("{} loss", of), fmt::format("{:.4f}", results.loss)});
+  for (std::size_t i = 0; i < results.measures.size();) {
+    const Measure& measure = results.measures[i];
+    std::string details;
+    for (++i; i < results.measures.size() && results.measures[i].detail; ++i)
+      details += fmt::format("{}{}: {}", details.empty() ? "" : ", ", results.measures[i].name,
+                             text_of(results.measures[i], 2));
+    table.add({fmt::format("{} {}", of, measure.name),
+               text_of(measure, 2) + (details.empty() ? "" : fmt::format(" ({})", details))});
+  }
+}
+
+// What was to be reached, as the main measure is shown.
+std::string target_text(const Summary& summary) {
+  const auto& held_out = summary.validation ? summary.validation : summary.test;
+  if (!held_out || held_out->measures.empty() || held_out->measures.front().percent)
+    return percent(*summary.target_accuracy, 1);
+  return fmt::format("{} {:.3f}", held_out->measures.front().name, *summary.target_accuracy);
 }
 
 std::string cut_to(std::string text, std::size_t width) {  // ASCII
@@ -119,22 +141,14 @@ std::string progress_line(const ProgressFacts& facts) {
 }
 
 std::string epoch_line(const EpochFacts& facts) {
-  const auto score_text = [](const Score& score) {
-    return fmt::format("loss {:.4f}, accuracy {}", score.mean_loss(), percent(score.accuracy(), 2));
-  };
-  std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), score_text(facts.train));
-  if (facts.test) line += fmt::format("; test {}", score_text(*facts.test));
+  std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), text_of(facts.train, false));
+  if (facts.held_out) line += fmt::format("; {} {}", facts.held_out_name, text_of(*facts.held_out, false));
   return line +
          fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
 }
 
 std::string summary_text(const Summary& summary) {
   Table table({{"training"}, {"result"}});
-  const auto add_score = [&](const std::string& of, const Score& score) {
-    table.add({of + " loss", fmt::format("{:.4f}", score.mean_loss())});
-    table.add(
-        {of + " accuracy", fmt::format("{} (top 5: {})", percent(score.accuracy(), 2), percent(score.accuracy5(), 2))});
-  };
   table.add({"time", format_duration(summary.time)});
   table.add({"steps", fmt::format("{} in {} epochs, {} samples", grouped(summary.steps), grouped(summary.epochs),
                                   grouped(summary.samples))});
@@ -143,10 +157,11 @@ std::string summary_text(const Summary& summary) {
   if (summary.efficiency) table.add({"scaling efficiency", percent(*summary.efficiency, 1) + " of one rank"});
   table.add({"waiting for input", percent(summary.rates.input_share, 1)});
   table.add({"waiting for communication", percent(summary.rates.comm_share, 1)});
-  add_score("training", summary.train);
-  if (summary.test) add_score("test", *summary.test);
+  add_results(table, "training", summary.train);
+  if (summary.validation) add_results(table, "validation", *summary.validation);
+  if (summary.test) add_results(table, "test", *summary.test);
   if (summary.target_accuracy)
-    table.add({fmt::format("time to {}", percent(*summary.target_accuracy, 1)),
+    table.add({fmt::format("time to {}", target_text(summary)),
                summary.time_to_target_accuracy ? format_duration(*summary.time_to_target_accuracy) : "not reached"});
   for (const auto& [what, where] : summary.places) table.add({what, where});
   return table.text();

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/train/meter_score.h"
 #include "ronde/train/progress_pace.h"
+#include "ronde/train/results.h"
 
 // What `ronde train` shows, as text. All pure.
 namespace ronde::train {
@@ -18,7 +18,7 @@ namespace ronde::train {
 struct ProgressFacts {
   std::int64_t epoch = 0, epochs = 1;  // counted from 0
   std::int64_t step = 0, steps = 1;    // done in this epoch, and all of it
-  Score score = {};                    // of this epoch so far, over all ranks where known
+  Results results = {};                // of this epoch so far, over all ranks where known
   Rates rates = {};
   std::chrono::nanoseconds left{0};  // to the end of the last epoch; zero: not known
 };
@@ -31,8 +31,9 @@ std::string progress_line(const ProgressFacts& facts);
 // What an epoch came to.
 struct EpochFacts {
   std::int64_t epoch = 0, epochs = 1;  // counted from 0
-  Score train = {};
-  std::optional<Score> test = {};  // when there was an evaluation
+  Results train = {};
+  std::optional<Results> held_out = {};  // when there was an evaluation,
+  std::string held_out_name = "test";    // and of what
   std::chrono::nanoseconds time{0};
   Rates rates = {};
 };
@@ -43,8 +44,8 @@ struct Summary {
   int ranks = 1;
   std::int64_t epochs = 0, steps = 0, samples = 0;
   std::chrono::nanoseconds time{0};  // of training, without the start
-  Score train = {};                  // of the last epoch
-  std::optional<Score> test = {};
+  Results train = {};                // of the last epoch
+  std::optional<Results> validation = {}, test = {};
   std::optional<double> target_accuracy = {};                            // train.target_accuracy, 0 to 1,
   std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone

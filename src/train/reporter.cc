@@ -14,6 +14,19 @@ nanoseconds seconds(double count) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(count));
 }
 
+void add_metrics(std::vector<Metric>& metrics, const Results& results, const std::string& prefix) {
+  metrics.emplace_back(prefix + "loss", results.loss);
+  for (const Measure& measure : results.measures) metrics.emplace_back(prefix + measure.key, measure.value);
+  if (!results.by_class.empty()) metrics.emplace_back(prefix + results.by_class_key, results.by_class);
+}
+
+std::vector<Scalar> scalars_of(const Results& results, const std::string& of) {
+  std::vector<Scalar> scalars = {{"loss/" + of, results.loss}};
+  for (const Measure& measure : results.measures)
+    scalars.emplace_back(fmt::format("{}/{}", measure.key, of), measure.value);
+  return scalars;
+}
+
 }  // namespace
 
 struct Reporter::Files {
@@ -30,7 +43,8 @@ struct Reporter::Files {
   }
 };
 
-Reporter::Reporter(const Session& session, Log log) : session_(session), log_(std::move(log)) {}
+Reporter::Reporter(const Session& session, Log log)
+    : session_(session), target_(data::parse_target(session.settings().get<"data.target">())), log_(std::move(log)) {}
 Reporter::~Reporter() = default;
 
 void Reporter::begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch) {
@@ -70,7 +84,7 @@ void Reporter::show_progress() {
                                 .epochs = epochs,
                                 .step = steps_ - epoch_ * steps_per_epoch_,
                                 .steps = steps_per_epoch_,
-                                .score = epoch_score_,
+                                .results = results_of(epoch_score_, target_),
                                 .rates = pace_.rates(),
                                 .left = pace_.time_for((epochs * steps_per_epoch_ - steps_) * batch)});
 }
@@ -78,53 +92,59 @@ void Reporter::show_progress() {
 void Reporter::write_step(std::int64_t number, double learning_rate) {
   written_at_ = now_.at;
   const Rates rates = pace_.rates();
-  const double loss = since_written_.mean_loss(), accuracy = since_written_.accuracy();
-  since_written_ = {};
-  files_->metrics.write(number, {{"kind", "train"},
-                                 {"epoch", epoch_},
-                                 {"loss", loss},
-                                 {"accuracy", accuracy},
-                                 {"lr", learning_rate},
+  const Results results = results_of(std::exchange(since_written_, {}), target_);
+  std::vector<Metric> metrics = {{"kind", "train"}, {"epoch", epoch_}};
+  add_metrics(metrics, results, "");
+  metrics.insert(metrics.end(), {{"lr", learning_rate},
                                  {"samples_per_second", rates.samples_per_second},
                                  {"input_share", rates.input_share},
                                  {"comm_share", rates.comm_share}});
-  files_->board.write(number, {{"loss/train", loss},
-                               {"accuracy/train", accuracy},
-                               {"learning rate", learning_rate},
-                               {"speed/samples per second", rates.samples_per_second},
-                               {"speed/share waiting for input", rates.input_share},
-                               {"speed/share waiting for ranks", rates.comm_share}});
+  files_->metrics.write(number, metrics);
+  std::vector<Scalar> scalars = scalars_of(results, "train");
+  scalars.insert(scalars.end(), {{"learning rate", learning_rate},
+                                 {"speed/samples per second", rates.samples_per_second},
+                                 {"speed/share waiting for input", rates.input_share},
+                                 {"speed/share waiting for ranks", rates.comm_share}});
+  files_->board.write(number, scalars);
   files_->check(log_);
 }
 
-void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Score& held_out) {
-  held_out_ = held_out;
+void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name) {
+  (name == "test" ? test_ : validation_) = held_out;
   last_score_ = epoch_score_;
   const double target = session_.settings().get<"train.target_accuracy">();
-  if (target > 0 && held_out.accuracy() >= target && !to_target_) to_target_ = monotonic_now() - start_.at;
+  if (target > 0 && held_out.reached(target) && !to_target_) to_target_ = monotonic_now() - start_.at;
   if (files_) {
     progress_->show(EpochFacts{.epoch = epoch,
                                .epochs = session_.settings().get<"train.epochs">(),
-                               .train = epoch_score_,
-                               .test = held_out,
+                               .train = results_of(epoch_score_, target_),
+                               .held_out = held_out,
+                               .held_out_name = name,
                                .time = monotonic_now() - epoch_start_.at,
                                .rates = rates_between(epoch_start_, now_)});
-    files_->metrics.write(step, {{"kind", "epoch"},
-                                 {"epoch", epoch},
-                                 {"loss", epoch_score_.mean_loss()},
-                                 {"accuracy", epoch_score_.accuracy()},
-                                 {"test_loss", held_out.mean_loss()},
-                                 {"test_accuracy", held_out.accuracy()},
-                                 {"test_accuracy5", held_out.accuracy5()},
-                                 {"test_samples", held_out.samples}});
-    files_->board.write(step, {{"loss/test", held_out.mean_loss()}, {"accuracy/test", held_out.accuracy()}});
-    files_->check(log_);
+    std::vector<Metric> metrics = {{"kind", "epoch"}, {"epoch", epoch}};
+    add_metrics(metrics, results_of(epoch_score_, target_), "");
+    write_held_out(step, std::move(metrics), held_out, name);
   }
   epoch_score_ = {};
   epoch_ = epoch + 1;
   now_.at = monotonic_now();
   epoch_start_ = now_;
   pace_.add(now_);
+}
+
+void Reporter::test(std::int64_t step, const Results& results) {
+  test_ = results;
+  if (files_) write_held_out(step, {{"kind", "test"}}, results, "test");
+}
+
+void Reporter::write_held_out(std::int64_t step, std::vector<Metric> metrics, const Results& held_out,
+                              const std::string& name) {
+  add_metrics(metrics, held_out, name + "_");
+  metrics.emplace_back(name + "_samples", held_out.samples);
+  files_->metrics.write(step, metrics);
+  files_->board.write(step, scalars_of(held_out, name));
+  files_->check(log_);
 }
 
 void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
@@ -134,8 +154,9 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .steps = steps_ - first_step_,
                   .samples = now_.samples,
                   .time = now_.at - start_.at,
-                  .train = interrupted ? epoch_score_ : last_score_,
-                  .test = held_out_,
+                  .train = results_of(interrupted ? epoch_score_ : last_score_, target_),
+                  .validation = validation_,
+                  .test = test_,
                   .time_to_target_accuracy = to_target_,
                   .rates = rates_between(start_, now_)};
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)

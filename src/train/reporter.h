@@ -27,7 +27,10 @@ class Reporter {
   // FAILS WITH: System when output.dir cannot be written.
   void begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch);
   void step(std::int64_t number, const Totals& totals, double learning_rate);
-  void epoch(std::int64_t epoch, std::int64_t step, const Score& held_out);
+  // `held_out`: what the evaluation after an epoch came to; `name`: of which samples, "test" or "validation".
+  void epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name);
+  // After the last epoch, where the samples for testing have been kept back until then.
+  void test(std::int64_t step, const Results& results);
   void end(bool interrupted, const std::filesystem::path& checkpoints);
 
  private:
@@ -35,8 +38,10 @@ class Reporter {
 
   void show_progress();
   void write_step(std::int64_t number, double learning_rate);
+  void write_held_out(std::int64_t step, std::vector<Metric> metrics, const Results& held_out, const std::string& name);
 
   const Session& session_;
+  const data::Target target_;
   const Log log_;
   std::unique_ptr<Files> files_;  // of rank 0
   std::optional<Progress> progress_;
@@ -44,7 +49,7 @@ class Reporter {
   Milestone start_, epoch_start_, now_;
   std::int64_t epoch_ = 0, steps_per_epoch_ = 1, first_step_ = 0, steps_ = 0;
   Score epoch_score_, last_score_;
-  std::optional<Score> held_out_;
+  std::optional<Results> validation_, test_;
   std::optional<std::chrono::nanoseconds> to_target_;
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;

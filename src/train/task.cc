@@ -1,23 +1,28 @@
 #include "ronde/train/task.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "ronde/base/error.h"
+#include "ronde/data/split.h"
 #include "ronde/models/model.h"
+#include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
 
 namespace ronde::train {
 namespace {
 
-std::unique_ptr<data::Source> open(const Settings& settings, data::Split split) {
-  const bool train = split == data::Split::Train;
-  return data::open_source({.name = settings.get<"data.name">(),
-                            .path = settings.get<"data.path">(),
-                            .split = split,
-                            .samples = train ? settings.get<"data.samples">() : settings.get<"data.test_samples">(),
-                            .classes = settings.get<"data.classes">(),
-                            .channels = settings.get<"data.channels">(),
-                            .resolution = settings.get<"data.resolution">(),
-                            .seed = static_cast<std::uint64_t>(settings.get<"train.seed">()),
-                            .augment = train});
+data::Parts open_data(const Settings& settings) {
+  return data::open_parts({.name = settings.get<"data.name">(),
+                           .path = settings.get<"data.path">(),
+                           .samples = settings.get<"data.samples">(),
+                           .classes = settings.get<"data.classes">(),
+                           .channels = settings.get<"data.channels">(),
+                           .resolution = settings.get<"data.resolution">(),
+                           .seed = static_cast<std::uint64_t>(settings.get<"train.seed">()),
+                           .augment = true,
+                           .target = data::parse_target(settings.get<"data.target">())},
+                          settings.get<"data.test_samples">(), settings.get<"data.split">());
 }
 
 models::NormFactory norm_of(const Session& session) {
@@ -35,11 +40,45 @@ bool has_convolutions(const torch::nn::Module& network) {
   return false;
 }
 
+models::LossOptions loss_of(const Settings& settings, data::Target target) {
+  models::LossOptions options{.label_smoothing = settings.get<"train.label_smoothing">(), .sum = true};
+  if (target == data::Target::Labels) options.kind = "multi-label";
+  if (target == data::Target::Input) options.kind = "reconstruction";
+  if (target == data::Target::Input && options.label_smoothing > 0)
+    throw Error::bad_input("train.label_smoothing is {}, but with data.target = input there are no labels to smooth",
+                           options.label_smoothing);
+  return options;
+}
+
+// What a network is to give for one sample.
+std::vector<std::int64_t> output_shape(const data::SampleKind& kind) {
+  if (kind.target == data::Target::Mask) return {kind.classes, kind.height, kind.width};
+  if (kind.target == data::Target::Input) return {kind.channels, kind.height, kind.width};
+  return {kind.classes};
+}
+
+// Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
+void check_output(models::Network& network, const data::SampleKind& kind, const Settings& settings,
+                  torch::Device device) {
+  const torch::NoGradGuard no_grad;
+  network.eval();
+  const torch::Tensor output =
+      network.forward(torch::zeros({1, kind.channels, kind.height, kind.width}, torch::device(device)));
+  network.train();
+  const auto expected = output_shape(kind);
+  if (output.sizes().slice(1) != torch::IntArrayRef(expected))
+    throw Error::bad_input("model.name = {} gives {} numbers for a sample, but data.target = {} needs {}",
+                           settings.get<"model.name">(), c10::str(output.sizes().slice(1)), data::name(kind.target),
+                           c10::str(torch::IntArrayRef(expected)));
+}
+
 }  // namespace
 
 Task make_task(const Session& session) {
   const Settings& settings = session.settings();
-  Task task{.samples = open(settings, data::Split::Train), .held_out = open(settings, data::Split::Test)};
+  data::Parts parts = open_data(settings);
+  Task task{
+      .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
   const data::SampleKind kind = task.samples->kind();
   torch::manual_seed(static_cast<std::uint64_t>(settings.get<"train.seed">()));
   task.network = models::make_model({.name = settings.get<"model.name">(),
@@ -47,23 +86,48 @@ Task make_task(const Session& session) {
                                      .channels = kind.channels,
                                      .height = kind.height,
                                      .width = kind.width,
+                                     .filters = settings.get<"model.filters">(),
+                                     .conv_bias = settings.get<"model.conv_bias">(),
                                      .norm = norm_of(session)});
   task.network->to(session.device());
   task.channels_last = settings.get<"model.channels_last">() && has_convolutions(*task.network);
   if (task.channels_last) models::to_channels_last(*task.network);
-  task.loss = models::make_loss({.label_smoothing = settings.get<"train.label_smoothing">(), .sum = true});
-  task.plain_loss = models::make_loss({.sum = true});
+  check_output(*task.network, kind, settings, session.device());
+  models::LossOptions loss = loss_of(settings, kind.target);
+  task.loss = models::make_loss(loss);
+  task.smoothed = std::exchange(loss.label_smoothing, 0) > 0;
+  task.plain_loss = models::make_loss(loss);
   return task;
+}
+
+void load_first_weights(const Session& session, Task& task) {
+  const std::filesystem::path file = session.settings().get<"model.weights">();
+  if (file.empty() || session.rank() != 0) return;
+  if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
+    throw Error::bad_input("model.weights: there is no file {}", file.string());
+  models::load_weights(*task.network, file);
 }
 
 Samples samples_of(const data::Batch& batch, data::Range part, const Task& task, torch::Device device) {
   const data::SampleKind& kind = batch.facts().kind;
+  // The part's share of what lies one sample after the other.
+  const auto share = [&](auto all, std::size_t each) {
+    return all.data() + part.begin * static_cast<std::int64_t>(each);
+  };
   Samples samples;
-  samples.inputs = torch::from_blob(batch.features().data() + part.begin * static_cast<std::int64_t>(kind.values()),
+  samples.inputs = torch::from_blob(share(batch.features(), kind.values()),
                                     {part.size(), kind.channels, kind.height, kind.width}, torch::kFloat32)
                        .to(device);
   if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
-  samples.labels = torch::from_blob(batch.labels().data() + part.begin, {part.size()}, torch::kInt64).to(device);
+  std::vector<std::int64_t> shape = {part.size()};
+  if (kind.target == data::Target::Labels) shape.push_back(kind.classes);
+  if (kind.target == data::Target::Mask) shape.insert(shape.end(), {kind.height, kind.width});
+  if (kind.target == data::Target::Input)
+    samples.targets = samples.inputs;
+  else if (kind.target == data::Target::Labels)
+    samples.targets = torch::from_blob(share(batch.flags(), kind.flag_values()), shape, torch::kFloat32).to(device);
+  else
+    samples.targets = torch::from_blob(share(batch.classes(), kind.class_values()), shape, torch::kInt64).to(device);
   return samples;
 }
 

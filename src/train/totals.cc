@@ -1,29 +1,24 @@
 #include "ronde/train/totals.h"
 
-#include <cmath>
+#include <algorithm>
 #include <span>
 
 namespace ronde::train {
 
 TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
-  const Score& score = totals.score;
-  return {score.loss,
-          static_cast<double>(score.samples),
-          static_cast<double>(score.top1),
-          static_cast<double>(score.top5),
-          totals.input_wait,
-          totals.comm_wait,
-          totals.interrupted,
-          totals.keep};
+  Numbers numbers{totals.input_wait, totals.comm_wait, totals.interrupted, totals.keep};
+  std::ranges::copy(train::numbers_of(totals.score), numbers.begin() + kOwn);
+  return numbers;
 }
 
 Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
-  const auto count = [&](std::size_t i) { return std::llround(numbers[i]); };
-  return {.score = {.loss = numbers[0], .samples = count(1), .top1 = count(2), .top5 = count(3)},
-          .input_wait = numbers[4],
-          .comm_wait = numbers[5],
-          .interrupted = numbers[6],
-          .keep = numbers[7]};
+  ScoreNumbers score;
+  std::copy(numbers.begin() + kOwn, numbers.end(), score.begin());
+  return {.score = score_from(score),
+          .input_wait = numbers[0],
+          .comm_wait = numbers[1],
+          .interrupted = numbers[2],
+          .keep = numbers[3]};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

@@ -28,7 +28,8 @@ class TotalsOfSteps {
   std::optional<Totals> last();
 
  private:
-  using Numbers = std::array<double, 8>;
+  static constexpr std::size_t kOwn = 4;  // numbers before those of the score
+  using Numbers = std::array<double, kOwn + std::tuple_size_v<ScoreNumbers>>;
   static Numbers numbers_of(const Totals& totals);
   static Totals totals_of(const Numbers& numbers);
 

@@ -53,6 +53,7 @@ Outcome Trainer::run() {
     if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
     if (!more || reached_target()) break;
   }
+  test();
   keep();
   keeper_.finish();
   reporter_.end(outcome_.interrupted, keeper_.newest());
@@ -85,13 +86,22 @@ void Trainer::see(std::int64_t step, const Totals& totals) {
 void Trainer::end_epoch(std::int64_t epoch) {
   if (const auto last = totals_.last()) see(outcome_.steps, *last);
   if (outcome_.interrupted) return;
-  outcome_.score = evaluate(session_, task_, session_.settings().get<"train.batch">());
-  reporter_.epoch(epoch, outcome_.steps, outcome_.score);
+  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
+  outcome_.score = found.score;
+  outcome_.results = results_of(found, task_.target());
+  reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
+}
+
+// Samples for testing are looked at once, where others were there to judge by.
+void Trainer::test() {
+  if (!task_.validation || outcome_.interrupted) return;
+  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.settings().get<"train.batch">());
+  reporter_.test(outcome_.steps, results_of(found, task_.target()));
 }
 
 bool Trainer::reached_target() const {
   const double target = session_.settings().get<"train.target_accuracy">();
-  return target > 0 && outcome_.score.accuracy() >= target;
+  return target > 0 && outcome_.results.reached(target);
 }
 
 void Trainer::keep() {

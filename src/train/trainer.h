@@ -18,7 +18,8 @@ namespace ronde::train {
 struct Outcome {
   bool interrupted = false;
   std::int64_t steps = 0;  // since the very beginning, those before a resume included
-  Score score;             // of the last evaluation
+  Score score;             // of the last evaluation,
+  Results results;         // and what is made of it
 };
 
 // A whole training, as the settings of a session describe it: epochs of steps, an evaluation after each, checkpoints,
@@ -35,6 +36,7 @@ class Trainer {
   bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
   void see(std::int64_t step, const Totals& totals);
   void end_epoch(std::int64_t epoch);
+  void test();
   bool reached_target() const;
   void keep();
 

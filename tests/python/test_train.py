@@ -103,7 +103,7 @@ def test_eval_gives_what_training_said(train, tmp_path, build_dir, clean_env):
             env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert job.returncode == 0, job.stderr
-        assert f"accuracy {100 * said['test_accuracy']:.2f} %" in job.stdout, (job.stdout, said)
+        assert f"accuracy {100 * said['test_accuracy']:.2f}%" in job.stdout, (job.stdout, said)
 
 
 def test_started_again_it_goes_on(train, tmp_path):

@@ -7,35 +7,44 @@
 #include <new>
 #include <vector>
 
+#include "ronde/data/source.h"
+
 namespace ronde::data::detail {
 
-// Memory for the samples of a batch. It grows and never shrinks.
-struct BatchBuffer {
+// Numbers at an address that vector units and copies to a GPU like. It grows and never shrinks.
+template <class T>
+class AlignedArray {
  public:
-  // Loses what is inside when it must grow.
-  void reserve(std::size_t samples, std::size_t values_a_sample) {
-    const std::size_t values = samples * values_a_sample;
-    if (values > room_) {
-      features_.reset(static_cast<float*>(::operator new[](values * sizeof(float), kAlignment)));
-      room_ = values;
-      filled = 0;
-    }
-    if (samples > labels_.size()) labels_.resize(samples);
+  // Whether it had to grow: then what was inside is lost.
+  bool reserve(std::size_t count) {
+    if (count <= room_) return false;
+    memory_.reset(static_cast<T*>(::operator new[](count * sizeof(T), kAlignment)));
+    room_ = count;
+    return true;
   }
-  float* features() const { return features_.get(); }
-  std::int64_t* labels() { return labels_.data(); }
-
-  std::size_t filled = 0;  // samples that have been written since it grew
+  T* data() const { return memory_.get(); }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(float* memory) const { ::operator delete[](memory, kAlignment); }
+    void operator()(T* memory) const { ::operator delete[](memory, kAlignment); }
   };
+  std::unique_ptr<T, Free> memory_;
+  std::size_t room_ = 0;
+};
 
-  std::unique_ptr<float, Free> features_;
-  std::size_t room_ = 0;  // values
-  std::vector<std::int64_t> labels_;
+// Memory for the samples of a batch.
+struct BatchBuffer {
+  void reserve(std::size_t samples, const SampleKind& kind) {
+    const bool grew[] = {features.reserve(samples * kind.values()), classes.reserve(samples * kind.class_values()),
+                         flags.reserve(samples * kind.flag_values())};
+    if (grew[0] || grew[1] || grew[2]) filled = 0;
+  }
+
+  AlignedArray<float> features;
+  AlignedArray<std::int64_t> classes;
+  AlignedArray<float> flags;
+  std::size_t filled = 0;  // samples that have been written since it grew
 };
 
 // Buffers that wait to be used again: as many as were ever out at a time. Safe to call from any thread.

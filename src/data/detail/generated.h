@@ -9,11 +9,13 @@ namespace ronde::data::detail {
 
 // What sources that make their samples have in common.
 
+// Of a mask, class 0 is the background, and the classes that were asked for follow.
 inline SampleKind generated_kind(const SourceOptions& options) {
   return {.channels = options.channels,
           .height = options.resolution,
           .width = options.resolution,
-          .classes = options.classes};
+          .classes = options.classes + (options.target == Target::Mask ? 1 : 0),
+          .target = options.target};
 }
 
 inline std::int64_t generated_size(const SourceOptions& options) {

@@ -12,7 +12,9 @@ namespace {
 
 // Of the values before normalisation, measured over all letters; they hardly depend on the resolution.
 constexpr float kMean = 0.25f, kDeviation = 0.25f;
-constexpr float kNoise = 0.15f;  // noise is even between -kNoise and kNoise
+constexpr float kNoise = 0.15f;          // noise is even between -kNoise and kNoise
+constexpr std::uint64_t kMostSigns = 4;  // of pictures with several: each has a quarter, so that they hardly touch
+constexpr float kInside = 0.5f;          // a pixel belongs to a sign that covers so much of it
 
 Placement random_placement(Random& random, float resolution) {
   const float scale = resolution / 6 * random.uniform(0.5f, 0.8f);  // shapes are 6 high
@@ -77,30 +79,64 @@ void add_noise(const Random& random, std::uint64_t first, std::span<float> value
 class Glyphs : public Source {
  public:
   explicit Glyphs(const SourceOptions& options)
-      : kind_(generated_kind(options)), size_(generated_size(options)), seed_(generated_seed(options)) {}
+      : kind_(generated_kind(options)),
+        signs_(options.classes),
+        size_(generated_size(options)),
+        seed_(generated_seed(options)) {}
 
   std::string name() const override { return "glyphs"; }
   SampleKind kind() const override { return kind_; }
   std::int64_t size() const override { return size_; }
 
-  std::int64_t read(std::int64_t index, std::int64_t, std::span<float> values) const override {
-    const std::int64_t label = index % kind_.classes;
+  void read(std::int64_t index, std::int64_t, const SampleSpace& into) const override {
     Random random(seed_, static_cast<std::uint64_t>(index));
-    const auto resolution = static_cast<float>(kind_.width);
+    const auto values = into.features;
     const auto plane = static_cast<std::size_t>(kind_.height * kind_.width);
     // Drawn into the last channel, which is coloured last.
     const auto ink = values.subspan(values.size() - plane, plane);
     std::ranges::fill(ink, 0.0f);
-    const Placement placement = random_placement(random, resolution);
-    draw(shape_of_class(label).lines(), placement, kind_.width, ink);
-    draw_line(stray_stroke(random, resolution), placement.radius, kind_.width, ink.data());
+    const bool several = kind_.target == Target::Labels || kind_.target == Target::Mask;
+    const float radius = several ? draw_several(random, ink, into) : draw_one(random, ink, index % signs_, into);
+    draw_line(stray_stroke(random, static_cast<float>(kind_.width)), radius, kind_.width, ink.data());
     for (std::size_t begin = 0; begin < values.size(); begin += plane)
       colour(random, ink, values.subspan(begin, plane));
     add_noise(Random(seed_, static_cast<std::uint64_t>(index), 1), 0, values, kNoise / kDeviation);
-    return label;
   }
 
  private:
+  // Both return half of the pen's width.
+  float draw_one(Random& random, std::span<float> ink, std::int64_t sign, const SampleSpace& into) const {
+    const Placement placement = random_placement(random, static_cast<float>(kind_.width));
+    draw(shape_of_class(sign).lines(), placement, kind_.width, ink);
+    std::ranges::fill(into.classes, sign);
+    return placement.radius;
+  }
+
+  float draw_several(Random& random, std::span<float> ink, const SampleSpace& into) const {
+    std::ranges::fill(into.flags, 0.0f);
+    std::ranges::fill(into.classes, std::int64_t{0});
+    const float half = static_cast<float>(kind_.width) / 2;
+    const std::uint64_t count = 1 + random.below(kMostSigns), first = random.below(kMostSigns);
+    Placement placement;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t quarter = (first + i) % kMostSigns;
+      const auto sign = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(signs_)));
+      placement = random_placement(random, half);
+      placement.x += half * static_cast<float>(quarter % 2);
+      placement.y += half * static_cast<float>(quarter / 2);
+      draw(shape_of_class(sign).lines(), placement, kind_.width, ink);
+      if (!into.flags.empty()) into.flags[static_cast<std::size_t>(sign)] = 1;
+      claim(ink, sign + 1, into.classes);
+    }
+    return placement.radius;
+  }
+
+  // What is covered and has no owner yet was covered by the sign that was drawn last.
+  static void claim(std::span<const float> ink, std::int64_t owner, std::span<std::int64_t> mask) {
+    for (std::size_t i = 0; i < mask.size(); ++i)
+      if (mask[i] == 0 && ink[i] >= kInside) mask[i] = owner;
+  }
+
   static void colour(Random& random, std::span<const float> ink, std::span<float> channel) {
     const float ground = random.uniform(0.0f, 0.3f), pen = random.uniform(0.6f, 1.0f);
     const float scale = (pen - ground) / kDeviation, shift = (ground - kMean) / kDeviation;
@@ -108,7 +144,7 @@ class Glyphs : public Source {
   }
 
   const SampleKind kind_;
-  const std::int64_t size_;
+  const std::int64_t signs_, size_;
   const std::uint64_t seed_;
 };
 

@@ -19,7 +19,8 @@ struct Placement {
 void draw(std::span<const Line> lines, const Placement& placement, std::int64_t resolution, std::span<float> ink);
 
 // Signs that are shifted, turned, slanted and scaled at random, of random boldness and brightness, with a stray stroke
-// and noise. Sample i is of class i mod classes.
+// and noise. Sample i is of class i mod classes. With labels or a mask as target there are one to four signs of random
+// classes, each in a quarter of its own; the stray stroke has no label and belongs to the background.
 std::unique_ptr<Source> open_glyphs(const SourceOptions& options);
 
 }  // namespace ronde::data::detail

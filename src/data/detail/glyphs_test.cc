@@ -7,13 +7,15 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/data/testing/sample.h"
+
 namespace ronde::data::detail {
 namespace {
 
 std::vector<float> sample(const Source& source, std::int64_t index) {
-  std::vector<float> values(source.kind().values(), 1e9f);
-  EXPECT_EQ(source.read(index, 0, values), index % source.kind().classes);
-  return values;
+  const Sample read = sample_of(source, index);
+  EXPECT_EQ(read.classes, std::vector<std::int64_t>{index % source.kind().classes});
+  return read.features;
 }
 
 std::vector<float> coordinates(const Shape& shape) {
@@ -104,6 +106,60 @@ TEST(Glyphs, AreTooHardForALinearModelButNotHopeless) {
   }
   EXPECT_GT(right, 300);
   EXPECT_LT(right, 800);
+}
+
+TEST(Glyphs, AsTheirOwnTargetTheyAreThePicturesOfTheirClasses) {
+  const auto classes = open_glyphs({.seed = 1}), inputs = open_glyphs({.seed = 1, .target = Target::Input});
+  EXPECT_EQ(sample_of(*classes, 12).features, sample_of(*inputs, 12).features);
+}
+
+TEST(Glyphs, LabelsAreThoseOfTheSignsThatAreDrawn) {
+  const auto source = open_glyphs({.classes = 6, .resolution = 16, .target = Target::Labels});
+  std::vector<int> labels(5), classes(6);
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    const Sample read = sample_of(*source, i);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < 6; ++k) {
+      ASSERT_TRUE(read.flags[k] == 0 || read.flags[k] == 1);
+      if (read.flags[k] == 1) ++count, ++classes[k];
+    }
+    ASSERT_TRUE(count >= 1 && count <= 4) << count;
+    ++labels[count];
+  }
+  for (std::size_t count = 1; count <= 4; ++count) EXPECT_GT(labels[count], 100) << count;
+  const auto [least, most] = std::ranges::minmax(classes);
+  EXPECT_GT(least * 1.2, most) << "no class is rarer than others";
+}
+
+TEST(Glyphs, MasksCoverTheSignsAndNothingElse) {
+  const auto source = open_glyphs({.classes = 5, .resolution = 32, .target = Target::Mask});
+  ASSERT_EQ(source->kind().classes, 6) << "the background too";
+  double bright = 0, dark = 0, inside = 0, outside = 0;
+  std::set<std::int64_t> seen;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const Sample read = sample_of(*source, i);
+    for (std::size_t k = 0; k < read.classes.size(); ++k) {
+      seen.insert(read.classes[k]);
+      (read.classes[k] > 0 ? bright : dark) += read.features[k];
+      ++(read.classes[k] > 0 ? inside : outside);
+    }
+  }
+  EXPECT_EQ(seen, (std::set<std::int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_GT(bright / inside, dark / outside + 1.5) << "pens are brighter than grounds";
+  EXPECT_GT(inside, 0.05 * outside);
+  EXPECT_LT(inside, 0.5 * outside);
+}
+
+// The signs of a mask are those that the labels of the same sample tell of: both are drawn alike.
+TEST(Glyphs, MasksAndLabelsAreOfTheSamePictures) {
+  const auto masks = open_glyphs({.classes = 5, .resolution = 40, .target = Target::Mask});
+  const auto labels = open_glyphs({.classes = 5, .resolution = 40, .target = Target::Labels});
+  for (std::int64_t i = 0; i < 100; ++i) {
+    const Sample mask = sample_of(*masks, i), label = sample_of(*labels, i);
+    EXPECT_EQ(mask.features, label.features);
+    for (std::int64_t k = 0; k < 5; ++k)
+      EXPECT_EQ(std::ranges::count(mask.classes, k + 1) > 0, label.flags[static_cast<std::size_t>(k)] == 1) << i;
+  }
 }
 
 TEST(Glyphs, TinyAndLargePicturesCanBeDrawn) {

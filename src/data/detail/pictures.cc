@@ -20,7 +20,7 @@ class PictureSource : public Source {
   SampleKind kind() const override { return set_.kind; }
   std::int64_t size() const override { return size_; }
 
-  std::int64_t read(std::int64_t index, std::int64_t epoch, std::span<float> values) const override {
+  void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
     const std::uint8_t* picture = find(index);
     const auto plane = static_cast<std::size_t>(set_.kind.height * set_.kind.width);
     const Change change = augment_ ? change_of(seed_, epoch, index) : Change{};
@@ -28,13 +28,13 @@ class PictureSource : public Source {
       const Normal& normal = set_.normals[channel];
       const float scale = 1 / (255 * normal.deviation), shift = -normal.mean / normal.deviation;
       const std::uint8_t* from = picture + channel * plane;
-      const auto to = values.subspan(channel * plane, plane);
+      const auto to = into.features.subspan(channel * plane, plane);
       if (augment_)
         copy_changed(from, change, scale, shift, to.data());
       else
         for (std::size_t i = 0; i < plane; ++i) to[i] = static_cast<float>(from[i]) * scale + shift;
     }
-    return set_.labels[static_cast<std::size_t>(index)];
+    for (std::int64_t& label : into.classes) label = set_.labels[static_cast<std::size_t>(index)];
   }
 
  private:
@@ -85,6 +85,7 @@ std::unique_ptr<Source> make_picture_source(PictureSet set, const SourceOptions&
     throw Error::bad_input("'{}' in {} has {} samples for {}, fewer than the {} that are asked for", set.name,
                            options.path, all, options.split == Split::Train ? "training" : "testing", options.samples);
   const std::int64_t size = options.samples == 0 ? all : options.samples;
+  set.kind.target = options.target;
   return std::make_unique<PictureSource>(std::move(set), size, options);
 }
 

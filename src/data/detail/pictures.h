@@ -33,7 +33,7 @@ struct PictureSet {
 };
 
 // The source that such a set is, cut to options.samples.
-// REQUIRES: labels below kind.classes; as many labels as pictures.
+// REQUIRES: labels below kind.classes; as many labels as pictures; options.target is Class or Input.
 // FAILS WITH: BadInput when there are fewer than options.samples.
 std::unique_ptr<Source> make_picture_source(PictureSet set, const SourceOptions& options);
 

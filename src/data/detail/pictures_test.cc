@@ -8,6 +8,7 @@
 
 #include "ronde/data/detail/idx.h"
 #include "ronde/data/testing/folder.h"
+#include "ronde/data/testing/sample.h"
 
 namespace ronde::data::detail {
 namespace {
@@ -32,12 +33,21 @@ TEST_F(Mnist, ReadsAndNormalises) {
   write(idx_file({2, 2, 3}, {0, 255, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}), idx_file({2}, {7, 9}));
   const auto source = open_source({.name = "mnist", .path = folder.text(), .augment = true});
   EXPECT_EQ(source->kind(), (SampleKind{.channels = 1, .height = 2, .width = 3, .classes = 10}));
-  std::vector<float> values(6);
-  EXPECT_EQ(source->read(0, 5, values), 7);
-  EXPECT_NEAR(values[0], -0.1307 / 0.3081, 1e-6);
-  EXPECT_NEAR(values[1], (1 - 0.1307) / 0.3081, 1e-6);
-  EXPECT_EQ(source->read(1, 5, values), 9);
-  EXPECT_NEAR(values[5], (6 / 255.0 - 0.1307) / 0.3081, 1e-6);
+  const Sample first = sample_of(*source, 0, 5), second = sample_of(*source, 1, 5);
+  EXPECT_EQ(first.classes, std::vector<std::int64_t>{7});
+  EXPECT_NEAR(first.features[0], -0.1307 / 0.3081, 1e-6);
+  EXPECT_NEAR(first.features[1], (1 - 0.1307) / 0.3081, 1e-6);
+  EXPECT_EQ(second.classes, std::vector<std::int64_t>{9});
+  EXPECT_NEAR(second.features[5], (6 / 255.0 - 0.1307) / 0.3081, 1e-6);
+}
+
+TEST_F(Mnist, CanBeItsOwnTarget) {
+  write(idx_file({1, 1, 2}, {0, 255}), idx_file({1}, {7}));
+  const auto source = open_source({.name = "mnist", .path = folder.text(), .target = Target::Input});
+  EXPECT_EQ(source->kind().target, Target::Input);
+  const Sample sample = sample_of(*source, 0);
+  EXPECT_NEAR(sample.features[1], (1 - 0.1307) / 0.3081, 1e-6);
+  EXPECT_TRUE(sample.classes.empty() && sample.flags.empty());
 }
 
 TEST_F(Mnist, ErrorsNameFileAndPlace) {
@@ -94,9 +104,9 @@ TEST_F(Cifar, ReadsAllFilesInOrder) {
   write_all();
   const auto source = open();
   ASSERT_EQ(source->size(), 10);
-  std::vector<float> values(3072);
   std::vector<std::int64_t> labels;
-  for (std::int64_t i = 0; i < 10; ++i) labels.push_back(source->read(i, 0, values));
+  for (std::int64_t i = 0; i < 10; ++i) labels.push_back(sample_of(*source, i).classes[0]);
+  const std::vector<float> values = sample_of(*source, 9).features;
   EXPECT_EQ(labels, (std::vector<std::int64_t>{1, 0, 2, 0, 3, 0, 4, 0, 5, 0}));
   EXPECT_NEAR(values[2], (1 - 0.4914) / 0.2470, 1e-5);
   EXPECT_NEAR(values[0], (128 / 255.0 - 0.4914) / 0.2470, 1e-5);
@@ -123,15 +133,12 @@ TEST_F(Cifar, ErrorsNameFileAndPlace) {
 TEST_F(Cifar, ChangesDependOnSeedEpochAndSampleAlone) {
   write_all();
   const auto source = open(true), again = open(true);
-  std::vector<float> values(3072), others(3072);
   int different = 0;
   for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
-    source->read(1, epoch, values);
-    again->read(7, epoch, others);  // something in between
-    again->read(1, epoch, others);
-    EXPECT_EQ(values, others);
-    again->read(1, epoch + 1, others);
-    different += values != others;
+    const Sample sample = sample_of(*source, 1, epoch);
+    sample_of(*again, 7, epoch);  // something in between
+    EXPECT_EQ(sample, sample_of(*again, 1, epoch));
+    different += sample != sample_of(*again, 1, epoch + 1);
   }
   EXPECT_GT(different, 5);
 }
@@ -139,9 +146,8 @@ TEST_F(Cifar, ChangesDependOnSeedEpochAndSampleAlone) {
 TEST_F(Cifar, APictureIsShiftedAndMirroredAsTheChangeSays) {
   write_all();
   const auto source = open(true);
-  std::vector<float> values(3072);
   for (std::int64_t epoch = 0; epoch < 50; ++epoch) {
-    source->read(1, epoch, values);  // one bright pixel at (2, 0) on grey
+    const std::vector<float> values = sample_of(*source, 1, epoch).features;  // one bright pixel at (2, 0) on grey
     const Change change = change_of(4, epoch, 1);
     const int x = (change.mirror ? 31 - 2 : 2) + change.right, y = change.down;
     for (int row = 0; row < 32; ++row) {

@@ -16,10 +16,12 @@ class RandomSource : public Source {
   std::int64_t size() const override { return size_; }
   bool filled_once() const override { return true; }
 
-  std::int64_t read(std::int64_t index, std::int64_t, std::span<float> values) const override {
+  void read(std::int64_t index, std::int64_t, const SampleSpace& into) const override {
     Random random(seed_, static_cast<std::uint64_t>(index));
-    for (float& value : values) value = random.uniform(-1, 1);
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kind_.classes)));
+    for (float& value : into.features) value = random.uniform(-1, 1);
+    for (std::int64_t& label : into.classes)
+      label = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kind_.classes)));
+    for (float& flag : into.flags) flag = static_cast<float>(random.below(2));
   }
 
  private:

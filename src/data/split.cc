@@ -1,0 +1,94 @@
+#include "ronde/data/split.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/data/order.h"
+
+namespace ronde::data {
+namespace {
+
+constexpr std::int64_t kNoEpoch = -1;  // the order of the parts is that of no epoch
+
+class Part : public Source {
+ public:
+  Part(std::unique_ptr<Source> whole, Range places, std::uint64_t seed)
+      : whole_(std::move(whole)), places_(places), order_(whole_->size(), seed, kNoEpoch) {}
+
+  std::string name() const override { return whole_->name(); }
+  SampleKind kind() const override { return whole_->kind(); }
+  std::int64_t size() const override { return places_.size(); }
+  bool filled_once() const override { return whole_->filled_once(); }
+  void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
+    whole_->read(order_[places_.begin + index], epoch, into);
+  }
+
+ private:
+  const std::unique_ptr<Source> whole_;
+  const Range places_;
+  const Order order_;
+};
+
+}  // namespace
+
+Shares parse_shares(std::string_view text) {
+  const auto words = ronde::split(text, '/');
+  std::array<double, 3> shares{};
+  bool good = words.size() == shares.size();
+  for (std::size_t i = 0; good && i < shares.size(); ++i) {
+    const auto share = parse_number<double>(trim(words[i]));
+    good = share && *share >= 0 && *share <= 100;
+    if (good) shares[i] = *share;
+  }
+  if (!good || std::abs(shares[0] + shares[1] + shares[2] - 100) > 1e-9)
+    throw Error::bad_input(
+        "data.split is '{}', but should be the shares of training, validation and test in percent, as 60/20/20, which "
+        "add up to 100",
+        text);
+  if (shares[0] == 0) throw Error::bad_input("data.split is '{}', which leaves nothing to train on", text);
+  return {shares[0], shares[1], shares[2]};
+}
+
+Cuts cut(const Shares& shares, std::int64_t samples) {
+  const auto place = [&](double percent) { return std::llround(static_cast<double>(samples) * percent / 100); };
+  const std::int64_t first = place(shares.train), second = place(shares.train + shares.validation);
+  const Cuts cuts{.train = {0, first}, .validation = {first, second}, .test = {second, samples}};
+  const auto check = [&](const char* what, double share, const Range& range) {
+    if (share > 0 && range.size() == 0)
+      throw Error::bad_input("data.split gives {} % of {} samples to {}: not even one", share, samples, what);
+  };
+  check("training", shares.train, cuts.train);
+  check("validation", shares.validation, cuts.validation);
+  check("test", shares.test, cuts.test);
+  return cuts;
+}
+
+std::unique_ptr<Source> part_of(std::unique_ptr<Source> whole, Range places, std::uint64_t seed) {
+  return std::make_unique<Part>(std::move(whole), places, seed);
+}
+
+Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split) {
+  SourceOptions plain = options;  // to be looked at, not to be learned from
+  plain.augment = false;
+  SourceOptions separate = plain;
+  separate.split = Split::Test;
+  separate.samples = test_samples;
+  if (split.empty()) return {.train = open_source(options), .validation = nullptr, .test = open_source(separate)};
+
+  const Shares shares = parse_shares(split);
+  if (shares.test > 0 && comes_split(options.name))
+    throw Error::bad_input(
+        "data.split is '{}', but '{}' comes with test samples of its own: the share of test must be 0, as in 90/10/0",
+        split, options.name);
+  auto whole = open_source(options);
+  const Cuts cuts = cut(shares, whole->size());
+  Parts parts{.train = part_of(std::move(whole), cuts.train, options.seed), .validation = nullptr, .test = nullptr};
+  if (shares.validation > 0) parts.validation = part_of(open_source(plain), cuts.validation, options.seed);
+  parts.test = shares.test > 0 ? part_of(open_source(plain), cuts.test, options.seed) : open_source(separate);
+  return parts;
+}
+
+}  // namespace ronde::data
