@@ -7,6 +7,7 @@
 #include "ronde/base/format.h"
 #include "ronde/base/table.h"
 #include "ronde/base/units.h"
+#include "ronde/train/noise_scale.h"
 
 namespace ronde::train {
 namespace {
@@ -124,8 +125,9 @@ std::string epoch_line(const EpochFacts& facts) {
   };
   std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), score_text(facts.train));
   if (facts.test) line += fmt::format("; test {}", score_text(*facts.test));
-  return line +
-         fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+  line += fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+  if (facts.noise_scale) line += fmt::format("; {}", noise_text(*facts.noise_scale));
+  return line;
 }
 
 std::string summary_text(const Summary& summary) {
@@ -145,6 +147,7 @@ std::string summary_text(const Summary& summary) {
   table.add({"waiting for communication", percent(summary.rates.comm_share, 1)});
   add_score("training", summary.train);
   if (summary.test) add_score("test", *summary.test);
+  if (summary.noise_scale) table.add({"gradient noise", noise_text(*summary.noise_scale)});
   if (summary.target_accuracy)
     table.add({fmt::format("time to {}", percent(*summary.target_accuracy, 1)),
                summary.time_to_target_accuracy ? format_duration(*summary.time_to_target_accuracy) : "not reached"});

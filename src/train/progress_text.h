@@ -35,6 +35,7 @@ struct EpochFacts {
   std::optional<Score> test = {};  // when there was an evaluation
   std::chrono::nanoseconds time{0};
   Rates rates = {};
+  std::optional<double> noise_scale = {};  // where it is known
 };
 std::string epoch_line(const EpochFacts& facts);
 
@@ -49,6 +50,7 @@ struct Summary {
   std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
   Rates rates = {};                       // over all of it
+  std::optional<double> noise_scale = {};
   std::vector<std::pair<std::string, std::string>> places = {};  // {"log", "out/log.jsonl"}, ...
 };
 // A table of two columns.

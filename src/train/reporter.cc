@@ -57,6 +57,7 @@ void Reporter::step(std::int64_t number, const Totals& totals, double learning_r
   now_.waited_comm += seconds(totals.comm_wait / session_.size());
   epoch_score_ += totals.score;
   since_written_ += totals.score;
+  noise_.add(totals.noise, static_cast<double>(session_.settings().get<"train.batch">()));
   pace_.add(now_);
   if (!files_) return;
   if (progress_->due()) show_progress();
@@ -75,25 +76,32 @@ void Reporter::show_progress() {
                                 .left = pace_.time_for((epochs * steps_per_epoch_ - steps_) * batch)});
 }
 
+// Where it is known.
+std::vector<Metric> Reporter::with_noise(std::vector<Metric> line) const {
+  if (const auto scale = noise_.value()) line.emplace_back("noise_scale", *scale);
+  return line;
+}
+
 void Reporter::write_step(std::int64_t number, double learning_rate) {
   written_at_ = now_.at;
   const Rates rates = pace_.rates();
   const double loss = since_written_.mean_loss(), accuracy = since_written_.accuracy();
   since_written_ = {};
-  files_->metrics.write(number, {{"kind", "train"},
-                                 {"epoch", epoch_},
-                                 {"loss", loss},
-                                 {"accuracy", accuracy},
-                                 {"lr", learning_rate},
-                                 {"samples_per_second", rates.samples_per_second},
-                                 {"input_share", rates.input_share},
-                                 {"comm_share", rates.comm_share}});
+  files_->metrics.write(number, with_noise({{"kind", "train"},
+                                            {"epoch", epoch_},
+                                            {"loss", loss},
+                                            {"accuracy", accuracy},
+                                            {"lr", learning_rate},
+                                            {"samples_per_second", rates.samples_per_second},
+                                            {"input_share", rates.input_share},
+                                            {"comm_share", rates.comm_share}}));
   files_->board.write(number, {{"loss/train", loss},
                                {"accuracy/train", accuracy},
                                {"learning rate", learning_rate},
                                {"speed/samples per second", rates.samples_per_second},
                                {"speed/share waiting for input", rates.input_share},
                                {"speed/share waiting for ranks", rates.comm_share}});
+  if (noise_.value()) files_->board.write(number, {{"gradient noise scale", *noise_.value()}});
   files_->check(log_);
 }
 
@@ -108,15 +116,16 @@ void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Score& held_ou
                                .train = epoch_score_,
                                .test = held_out,
                                .time = monotonic_now() - epoch_start_.at,
-                               .rates = rates_between(epoch_start_, now_)});
-    files_->metrics.write(step, {{"kind", "epoch"},
-                                 {"epoch", epoch},
-                                 {"loss", epoch_score_.mean_loss()},
-                                 {"accuracy", epoch_score_.accuracy()},
-                                 {"test_loss", held_out.mean_loss()},
-                                 {"test_accuracy", held_out.accuracy()},
-                                 {"test_accuracy5", held_out.accuracy5()},
-                                 {"test_samples", held_out.samples}});
+                               .rates = rates_between(epoch_start_, now_),
+                               .noise_scale = noise_.value()});
+    files_->metrics.write(step, with_noise({{"kind", "epoch"},
+                                            {"epoch", epoch},
+                                            {"loss", epoch_score_.mean_loss()},
+                                            {"accuracy", epoch_score_.accuracy()},
+                                            {"test_loss", held_out.mean_loss()},
+                                            {"test_accuracy", held_out.accuracy()},
+                                            {"test_accuracy5", held_out.accuracy5()},
+                                            {"test_samples", held_out.samples}}));
     files_->board.write(step, {{"loss/test", held_out.mean_loss()}, {"accuracy/test", held_out.accuracy()}});
     files_->check(log_);
   }
@@ -137,7 +146,8 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .train = interrupted ? epoch_score_ : last_score_,
                   .test = held_out_,
                   .time_to_target_accuracy = to_target_,
-                  .rates = rates_between(start_, now_)};
+                  .rates = rates_between(start_, now_),
+                  .noise_scale = noise_.value()};
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
   summary.places = {{"log", files_->metrics.file().string()},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ronde/base/log.h"
 #include "ronde/train/metrics_log.h"
@@ -35,6 +36,7 @@ class Reporter {
 
   void show_progress();
   void write_step(std::int64_t number, double learning_rate);
+  std::vector<Metric> with_noise(std::vector<Metric> line) const;
 
   const Session& session_;
   const Log log_;
@@ -48,6 +50,7 @@ class Reporter {
   std::optional<std::chrono::nanoseconds> to_target_;
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;
+  NoiseScale noise_;
 };
 
 }  // namespace ronde::train

@@ -14,7 +14,11 @@ TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
           totals.input_wait,
           totals.comm_wait,
           totals.interrupted,
-          totals.keep};
+          totals.keep,
+          totals.noise.small,
+          totals.noise.inverse,
+          totals.noise.parts,
+          totals.noise.big};
 }
 
 Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
@@ -23,7 +27,8 @@ Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
           .input_wait = numbers[4],
           .comm_wait = numbers[5],
           .interrupted = numbers[6],
-          .keep = numbers[7]};
+          .keep = numbers[7],
+          .noise = {.small = numbers[8], .inverse = numbers[9], .parts = numbers[10], .big = numbers[11]}};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

@@ -85,6 +85,7 @@ void Trainer::see(std::int64_t step, const Totals& totals) {
 void Trainer::end_epoch(std::int64_t epoch) {
   if (const auto last = totals_.last()) see(outcome_.steps, *last);
   if (outcome_.interrupted) return;
+  learner_.come_together();
   outcome_.score = evaluate(session_, task_, session_.settings().get<"train.batch">());
   reporter_.epoch(epoch, outcome_.steps, outcome_.score);
 }
@@ -95,6 +96,7 @@ bool Trainer::reached_target() const {
 }
 
 void Trainer::keep() {
+  learner_.come_together();
   keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer());
 }
 
