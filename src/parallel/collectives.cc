@@ -8,7 +8,10 @@
 
 namespace ronde::parallel {
 
-void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, int root) {
+namespace {
+
+// Runs one request a tensor, all of them together: `like`, with the name and the memory of the tensor.
+void run_on(const NamedTensors& tensors, const comm::Group& group, const comm::Request& like) {
   if (group.size() == 1 || tensors.empty()) return;
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> travelling;  // the tensor itself, or a copy that can travel
@@ -16,11 +19,9 @@ void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, in
   for (const auto& [name, tensor] : tensors) {
     const bool as_it_is = tensor.is_cpu() && tensor.is_contiguous();
     travelling.push_back(as_it_is ? tensor.detach() : tensor.detach().cpu().contiguous());
-    comm::Request& request = requests.emplace_back();
-    request.operation = comm::Operation::Broadcast;
-    request.name = "broadcast " + name;
+    comm::Request& request = requests.emplace_back(like);
+    request.name += name;
     request.input = buffer_of(travelling.back());
-    request.root = root;
   }
   const auto handles = group.submit(std::move(requests));
   for (std::size_t i = 0; i < handles.size(); ++i) {
@@ -28,6 +29,16 @@ void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, in
     torch::Tensor target = tensors[i].second;
     if (target.data_ptr() != travelling[i].data_ptr()) target.detach().copy_(travelling[i]);
   }
+}
+
+}  // namespace
+
+void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, int root) {
+  run_on(tensors, group, {.operation = comm::Operation::Broadcast, .name = "broadcast ", .root = root});
+}
+
+void average_tensors(const NamedTensors& tensors, const comm::Group& group) {
+  run_on(tensors, group, {.name = "average ", .op = comm::ReduceOp::Average});
 }
 
 void broadcast_buffers(const torch::nn::Module& module, const comm::Group& group, int root) {

@@ -17,6 +17,8 @@ void broadcast_tensors(const NamedTensors& tensors, const comm::Group& group, in
 // Parameters and buffers.
 void broadcast_parameters(const torch::nn::Module& module, const comm::Group& group, int root = 0);
 void broadcast_buffers(const torch::nn::Module& module, const comm::Group& group, int root = 0);
+// Everyone has the means over all ranks from now on. REQUIRES: tensors of floating-point numbers.
+void average_tensors(const NamedTensors& tensors, const comm::Group& group);
 // What the optimizer has gathered so far, and its options (learning rate, ...). All ranks have the same kind of
 // optimizer, with the same parameters in the same order.
 void broadcast_optimizer(torch::optim::Optimizer& optimizer, const comm::Group& group, int root = 0);

@@ -38,10 +38,14 @@ Wire wire_of(const DistributedOptions& options, int size) {
 
 struct DistributedOptimizer::Impl {
   Impl(torch::optim::Optimizer& inner, const NamedTensors& names, const comm::Group& ranks, DistributedOptions options)
-      : optimizer(inner), group(ranks), gradients(names, ranks, wire_of(options, ranks.size()), std::move(options)) {}
+      : optimizer(inner),
+        group(ranks),
+        local(options.local),
+        gradients(names, ranks, wire_of(options, ranks.size()), std::move(options)) {}
 
   torch::optim::Optimizer& optimizer;
   comm::Group group;
+  const bool local;
   detail::GradientSet gradients;
   bool stepped = false;  // and nothing since
   double seconds_waited = 0;
@@ -92,6 +96,16 @@ double DistributedOptimizer::clip_grad_norm(double most) {
   return norm;
 }
 
+void DistributedOptimizer::measure_gradients(bool on) {
+  impl_->gradients.measure(on);
+}
+
+GradientNorms DistributedOptimizer::gradient_norms() {
+  synchronize();
+  RONDE_SPAN("gradient norms");
+  return {.local = impl_->gradients.local_squared_norm(), .reduced = impl_->gradients.part_of_reduced_norm()};
+}
+
 torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClosure& closure) {
   torch::Tensor loss;
   if (closure) {
@@ -99,7 +113,7 @@ torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClos
       torch::Tensor mine = closure();
       synchronize();
       impl_->gradients.begin_round();  // the optimizer may call again
-      return average(mine, impl_->group);
+      return impl_->local ? mine.detach() : average(mine, impl_->group);
     });
   } else {
     synchronize();

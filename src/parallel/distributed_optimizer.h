@@ -25,7 +25,14 @@ struct DistributedOptions {
   bool overlap = true;           // false: nothing travels before synchronize()
   bool sparse_as_dense = false;  // sparse gradients become dense ones first
   bool always_all = false;       // promise: every step has a gradient of every parameter, on every rank
+  bool local = false;            // gradients stay where they are: for who averages weights instead (local SGD)
   std::string prefix = {};       // of the names of requests: tells two optimizers of one group apart
+};
+
+// Squared norms over all gradients of a step.
+struct GradientNorms {
+  double local = 0;    // of this rank's own ones, before they were reduced
+  double reduced = 0;  // of the reduced ones: this rank's part of it; the parts of all ranks add up to the whole
 };
 
 // Makes an optimizer train one model on many ranks: gradients are reduced over the ranks of a group while the backward
@@ -59,6 +66,12 @@ class DistributedOptimizer {
   // synchronize(), then scales gradients down so that their norm over all parameters is at most `most`. Returns what
   // the norm was; infinite or not a number: nothing was scaled.
   double clip_grad_norm(double most);
+
+  // Whether norms are taken from the next backward pass on; that costs a look at every gradient.
+  void measure_gradients(bool on);
+  // synchronize(), then what was measured. In a group of one rank `local` is of the first backward pass of the step.
+  // REQUIRES: measure_gradients(true) before the backward passes of this step.
+  GradientNorms gradient_norms();
 
   // synchronize(), then the optimizer's step. With a closure (LBFGS): it zeroes gradients by this object's zero_grad()
   // and runs the backward pass; gradients are reduced after each call.

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/train/lamb.h"
+#include "ronde/train/lars.h"
 
 namespace ronde::train {
 namespace {
@@ -48,6 +50,17 @@ void each_field(torch::optim::AdagradParamState& state, const See& see) {
   see("step", state.step(), Need::Always);
   see("sum", state.sum(), Need::Always);
 }
+template <class See>
+void each_field(LarsParamState& state, const See& see) {
+  see("momentum_buffer", state.momentum_buffer(), Need::Sometimes);
+  see("velocity", state.velocity(), Need::Sometimes);
+}
+template <class See>
+void each_field(LambParamState& state, const See& see) {
+  see("step", state.step(), Need::Always);
+  see("exp_avg", state.exp_avg(), Need::Always);
+  see("exp_avg_sq", state.exp_avg_sq(), Need::Always);
+}
 
 // Calls use(std::type_identity<State>) with the kind of state that this optimizer keeps.
 template <class Use>
@@ -61,7 +74,10 @@ void with_state_kind(const Optimizer& optimizer, const Use& use) {
     return use(std::type_identity<torch::optim::RMSpropParamState>());
   if (dynamic_cast<const torch::optim::Adagrad*>(&optimizer))
     return use(std::type_identity<torch::optim::AdagradParamState>());
-  throw Error::bad_input("the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop and Adagrad");
+  if (dynamic_cast<const Lars*>(&optimizer)) return use(std::type_identity<LarsParamState>());
+  if (dynamic_cast<const Lamb*>(&optimizer)) return use(std::type_identity<LambParamState>());
+  throw Error::bad_input(
+      "the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb");
 }
 
 std::string field_name(const std::string& parameter, const char* field) {

@@ -7,6 +7,8 @@
 
 #include "ronde/base/testing/folder.h"
 #include "ronde/train/checkpoint_testing.h"
+#include "ronde/train/lamb.h"
+#include "ronde/train/lars.h"
 
 namespace ronde::train {
 namespace {
@@ -38,6 +40,10 @@ std::vector<Kind> kinds() {
       {"RMSprop", maker<RMSprop>(RMSpropOptions(0.01))},
       {"RMSprop, centered, with momentum", maker<RMSprop>(RMSpropOptions(0.01).centered(true).momentum(0.9))},
       {"Adagrad", maker<Adagrad>(AdagradOptions(0.1))},
+      {"Lars", maker<Lars>(LarsOptions(0.5).weight_decay(1e-3))},
+      {"Lars as published, Nesterov", maker<Lars>(LarsOptions(0.5).correct(false).nesterov(true))},
+      {"Lars without momentum", maker<Lars>(LarsOptions(0.5).momentum(0))},
+      {"Lamb", maker<Lamb>(LambOptions(0.01).weight_decay(0.01))},
   };
 }
 
@@ -127,7 +133,8 @@ TEST(OptimizerState, OfOthersIsRefused) {
   auto net = network();
   torch::optim::LBFGS lbfgs(net->parameters());
   EXPECT_EQ(tests::failure([&] { state_tensors(lbfgs, net->named_parameters()); }),
-            "the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop and Adagrad");
+            "the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop, Adagrad, Lars "
+            "and Lamb");
   torch::optim::SGD foreign(std::vector<torch::Tensor>{torch::ones({3})}, 0.1);
   EXPECT_EQ(tests::failure([&] { state_tensors(foreign, net->named_parameters()); }),
             "parameter 1 of the optimizer, of shape [3], is none of this model");

@@ -1,21 +1,28 @@
 #include "ronde/train/learner.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
+#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
 #include "ronde/data/random.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/exchange.h"
 #include "ronde/train/finite.h"
+#include "ronde/train/lars.h"
+#include "ronde/train/local_sgd.h"
 #include "ronde/train/optimizers.h"
 
 namespace ronde::train {
 namespace {
 
-comm::Compression compression_of(const std::string& name) {
-  if (name == "f16") return comm::Compression::F16;
-  return name == "bf16" ? comm::Compression::BF16 : comm::Compression::None;
+data::BatchPlan plan_of(const Settings& settings, const Task& task) {
+  const std::int64_t samples = task.samples->size();
+  return {.samples = samples, .batch = std::min(settings.get<"train.batch">(), samples), .keep_short = false};
 }
 
 }  // namespace
@@ -23,39 +30,72 @@ comm::Compression compression_of(const std::string& name) {
 Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
-      schedule_(schedule_of(session.settings())),
+      plan_(plan_of(session.settings(), task)),
+      schedule_(schedule_of(session.settings(), plan_.batches())),
       passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
+      sync_every_(checked_sync_every(session.settings())),
+      noise_every_(noise_interval(session.settings(), session.size())),
       clip_norm_(session.settings().get<"train.clip_norm">()),
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
       optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
   const Settings& settings = session.settings();
   load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
+  require_norms(*optimizer_, *task.network);
   if (settings.get<"memory.arena">() && session.local_size() > 1)
     gradient_memory_.emplace(session.engine(),
                              parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(task.network->parameters())});
   distributed_.emplace(*optimizer_, parallel::named(*task.network), session.world(),
-                       DistributedOptions{.compression = compression_of(settings.get<"train.compression">()),
+                       DistributedOptions{.op = reduce_op_of(settings.get<"train.reduce">()),
+                                          .compression = compression_of(settings.get<"train.compression">()),
                                           .accumulate = passes_,
-                                          .overlap = settings.get<"train.overlap">()});
+                                          .overlap = settings.get<"train.overlap">(),
+                                          .local = sync_every_ > 1});
 }
 
 Totals Learner::step(std::int64_t number, const data::Batch& batch) {
   const double waited = distributed_->seconds_waited();
-  const auto& facts = batch.facts();
-  const double samples = static_cast<double>(task_.samples->size());
-  learning_rate_ = schedule_.at(static_cast<double>(facts.epoch) + static_cast<double>(facts.global.begin) / samples);
+  learning_rate_ = learning_rate_at(batch);
   set_learning_rate(*optimizer_, learning_rate_);
   // Whatever is random inside the network depends on nothing that went before.
   torch::manual_seed(
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
   distributed_->zero_grad();
+  const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
+  distributed_->measure_gradients(measured);
   Totals totals;
   for (int i = 0; i < passes_; ++i) pass(number, batch, data::share({0, batch.size()}, i, passes_), totals);
+  if (measured) totals.noise = measured_noise(batch);
   if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
   distributed_->step();
   totals.comm_wait = distributed_->seconds_waited() - waited;
+  if (sync_every_ == 1) return totals;
+  apart_ = true;
+  if (number % sync_every_ == 0) {
+    const auto begin = monotonic_now();
+    come_together();
+    totals.comm_wait += std::chrono::duration<double>(monotonic_now() - begin).count();
+  }
   return totals;
+}
+
+void Learner::come_together() {
+  if (std::exchange(apart_, false)) average_training(*task_.network, *optimizer_, session_.world());
+}
+
+// By the batches that an epoch really has: its rest, which is dropped, is no part of it. A whole number, unless the
+// batch was another one before a break.
+double Learner::learning_rate_at(const data::Batch& batch) const {
+  const auto& facts = batch.facts();
+  return schedule_.at(static_cast<double>(facts.epoch * plan_.batches()) +
+                      static_cast<double>(facts.global.begin) / static_cast<double>(plan_.batch));
+}
+
+NoiseSums Learner::measured_noise(const data::Batch& batch) {
+  const parallel::GradientNorms norms = distributed_->gradient_norms();
+  const std::int64_t samples = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
+  return noise_sums(norms.local, norms.reduced, static_cast<double>(samples),
+                    session_.size() / static_cast<double>(batch.global_size()));
 }
 
 // Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The

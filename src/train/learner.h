@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "ronde/data/batch_plan.h"
 #include "ronde/parallel/distributed_optimizer.h"
 #include "ronde/parallel/gradient_scope.h"
 #include "ronde/train/schedule.h"
@@ -24,20 +25,29 @@ class Learner {
   // not.
   Totals step(std::int64_t number, const data::Batch& batch);
 
+  // Local SGD: brings ranks together that have trained alone since; otherwise they are. All ranks call it, after the
+  // same step, before anyone looks at the weights. FAILS WITH: as Handle::wait().
+  void come_together();
+
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
   double learning_rate() const { return learning_rate_; }  // of the last step
 
  private:
+  double learning_rate_at(const data::Batch& batch) const;
+  NoiseSums measured_noise(const data::Batch& batch);
   void pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals);
   [[noreturn]] void give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const;
 
   const Session& session_;
   Task& task_;
+  const data::BatchPlan plan_;
   const Schedule schedule_;
   const int passes_;
+  const std::int64_t sync_every_, noise_every_;
   const double clip_norm_;
   const std::uint64_t seed_;
   double learning_rate_ = 0;
+  bool apart_ = false;  // ranks have stepped alone since they were together
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<parallel::GradientMemory> gradient_memory_;
   std::optional<DistributedOptimizer> distributed_;

@@ -3,56 +3,106 @@
 #include <functional>
 #include <map>
 
+#include "ronde/base/error.h"
+#include "ronde/train/lamb.h"
+#include "ronde/train/lars.h"
+
 namespace ronde::train {
 namespace {
 
 using namespace torch::optim;
 using Parameters = std::vector<torch::Tensor>;
 
-struct Knobs {
-  double rate, momentum, decay;
-  bool nesterov;
-};
+// The second group, if there is one, is spared: no weight decay, no layer-wise scaling. That is set afterwards: of
+// options that a group brings along, torch takes those that look like a default from the first one.
+template <class Made, class Options>
+std::unique_ptr<Optimizer> make(const std::vector<OptimizerParamGroup>& groups, const Options& options) {
+  auto made = std::make_unique<Made>(groups, options);
+  for (std::size_t i = 1; i < made->param_groups().size(); ++i) {
+    auto& spared = static_cast<Options&>(made->param_groups()[i].options());
+    spared.weight_decay(0);
+    if constexpr (requires { spared.scaled(false); }) spared.scaled(false);
+  }
+  return made;
+}
 
-using Make = std::function<std::unique_ptr<Optimizer>(const Parameters&, const Knobs&)>;
+using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<OptimizerParamGroup>&, const Settings&)>;
+
+// Torch would refuse it too, in words that know no settings.
+template <class Options>
+Options with_momentum(Options options, const Settings& settings) {
+  if (settings.get<"optimizer.nesterov">() && settings.get<"optimizer.momentum">() == 0)
+    throw Error::bad_input("optimizer.nesterov needs an optimizer.momentum above 0");
+  return options.momentum(settings.get<"optimizer.momentum">()).nesterov(settings.get<"optimizer.nesterov">());
+}
+
+template <class Options>
+Options with_betas(Options options, const Settings& settings) {
+  for (const auto& [key, beta] : {std::pair{"optimizer.momentum", settings.get<"optimizer.momentum">()},
+                                  {"optimizer.beta2", settings.get<"optimizer.beta2">()}})
+    if (beta >= 1)
+      throw Error::bad_input("{} is {}: as a beta of {} it must be below 1", key, beta,
+                             settings.get<"optimizer.name">());
+  return options.betas({settings.get<"optimizer.momentum">(), settings.get<"optimizer.beta2">()});
+}
 
 const std::map<std::string, Make>& makers() {
   static const std::map<std::string, Make> all{
       {"sgd",
-       [](const Parameters& parameters, const Knobs& knobs) {
-         return std::make_unique<SGD>(
-             parameters,
-             SGDOptions(knobs.rate).momentum(knobs.momentum).weight_decay(knobs.decay).nesterov(knobs.nesterov));
+       [](const auto& groups, const Settings& settings) {
+         return make<SGD>(
+             groups, with_momentum(SGDOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
        }},
       {"adam",
-       [](const Parameters& parameters, const Knobs& knobs) {
-         return std::make_unique<Adam>(
-             parameters, AdamOptions(knobs.rate).betas({knobs.momentum, 0.999}).weight_decay(knobs.decay));
+       [](const auto& groups, const Settings& settings) {
+         return make<Adam>(groups,
+                           with_betas(AdamOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
        }},
       {"adamw",
-       [](const Parameters& parameters, const Knobs& knobs) {
-         return std::make_unique<AdamW>(
-             parameters, AdamWOptions(knobs.rate).betas({knobs.momentum, 0.999}).weight_decay(knobs.decay));
+       [](const auto& groups, const Settings& settings) {
+         return make<AdamW>(
+             groups, with_betas(AdamWOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
        }},
       {"rmsprop",
-       [](const Parameters& parameters, const Knobs& knobs) {
-         return std::make_unique<RMSprop>(
-             parameters, RMSpropOptions(knobs.rate).momentum(knobs.momentum).weight_decay(knobs.decay));
+       [](const auto& groups, const Settings& settings) {
+         return make<RMSprop>(groups, RMSpropOptions(0)
+                                          .momentum(settings.get<"optimizer.momentum">())
+                                          .weight_decay(settings.get<"optimizer.weight_decay">()));
        }},
-      {"adagrad", [](const Parameters& parameters, const Knobs& knobs) {
-         return std::make_unique<Adagrad>(parameters, AdagradOptions(knobs.rate).weight_decay(knobs.decay));
+      {"adagrad",
+       [](const auto& groups, const Settings& settings) {
+         return make<Adagrad>(groups, AdagradOptions(0).weight_decay(settings.get<"optimizer.weight_decay">()));
+       }},
+      {"lars",
+       [](const auto& groups, const Settings& settings) {
+         return make<Lars>(groups, with_momentum(LarsOptions(0), settings)
+                                       .weight_decay(settings.get<"optimizer.weight_decay">())
+                                       .trust(settings.get<"optimizer.trust">())
+                                       .correct(settings.get<"optimizer.momentum_correction">()));
+       }},
+      {"lamb", [](const auto& groups, const Settings& settings) {
+         return make<Lamb>(groups,
+                           with_betas(LambOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
        }}};
   return all;
+}
+
+// All in one group; or those of several dimensions, then the others.
+std::vector<OptimizerParamGroup> grouped(const Parameters& parameters, bool spare_vectors) {
+  if (!spare_vectors) return {OptimizerParamGroup(parameters)};
+  Parameters weights, vectors;
+  for (const torch::Tensor& parameter : parameters) (parameter.dim() > 1 ? weights : vectors).push_back(parameter);
+  return {OptimizerParamGroup(weights), OptimizerParamGroup(vectors)};
 }
 
 }  // namespace
 
 // The choices of optimizer.name are the keys of makers().
 std::unique_ptr<Optimizer> make_optimizer(const Settings& settings, const Parameters& parameters) {
-  return makers().at(settings.get<"optimizer.name">())(parameters, {.rate = settings.get<"optimizer.lr">(),
-                                                                    .momentum = settings.get<"optimizer.momentum">(),
-                                                                    .decay = settings.get<"optimizer.weight_decay">(),
-                                                                    .nesterov = settings.get<"optimizer.nesterov">()});
+  const Make& maker = makers().at(settings.get<"optimizer.name">());
+  auto made = maker(grouped(parameters, settings.get<"optimizer.spare_vectors">()), settings);
+  set_learning_rate(*made, settings.get<"optimizer.lr">());
+  return made;
 }
 
 void set_learning_rate(Optimizer& optimizer, double rate) {

@@ -9,7 +9,8 @@
 
 namespace ronde::train {
 
-// The optimizer that optimizer.* ask for.
+// The optimizer that optimizer.* ask for. With optimizer.spare_vectors its second group holds the parameters of one
+// dimension, without weight decay and layer-wise scaling.
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Settings& settings,
                                                         const std::vector<torch::Tensor>& parameters);
 

@@ -7,6 +7,7 @@
 #include "ronde/base/format.h"
 #include "ronde/base/table.h"
 #include "ronde/base/units.h"
+#include "ronde/train/noise_scale.h"
 
 namespace ronde::train {
 namespace {
@@ -143,8 +144,9 @@ std::string progress_line(const ProgressFacts& facts) {
 std::string epoch_line(const EpochFacts& facts) {
   std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), text_of(facts.train, false));
   if (facts.held_out) line += fmt::format("; {} {}", facts.held_out_name, text_of(*facts.held_out, false));
-  return line +
-         fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+  line += fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+  if (facts.noise_scale) line += fmt::format("; {}", noise_text(*facts.noise_scale));
+  return line;
 }
 
 std::string summary_text(const Summary& summary) {
@@ -160,6 +162,7 @@ std::string summary_text(const Summary& summary) {
   add_results(table, "training", summary.train);
   if (summary.validation) add_results(table, "validation", *summary.validation);
   if (summary.test) add_results(table, "test", *summary.test);
+  if (summary.noise_scale) table.add({"gradient noise", noise_text(*summary.noise_scale)});
   if (summary.target_accuracy)
     table.add({fmt::format("time to {}", target_text(summary)),
                summary.time_to_target_accuracy ? format_duration(*summary.time_to_target_accuracy) : "not reached"});

@@ -36,6 +36,7 @@ struct EpochFacts {
   std::string held_out_name = "test";    // and of what
   std::chrono::nanoseconds time{0};
   Rates rates = {};
+  std::optional<double> noise_scale = {};  // where it is known
 };
 std::string epoch_line(const EpochFacts& facts);
 
@@ -50,6 +51,7 @@ struct Summary {
   std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
   Rates rates = {};                       // over all of it
+  std::optional<double> noise_scale = {};
   std::vector<std::pair<std::string, std::string>> places = {};  // {"log", "out/log.jsonl"}, ...
 };
 // A table of two columns.

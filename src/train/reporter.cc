@@ -71,6 +71,7 @@ void Reporter::step(std::int64_t number, const Totals& totals, double learning_r
   now_.waited_comm += seconds(totals.comm_wait / session_.size());
   epoch_score_ += totals.score;
   since_written_ += totals.score;
+  noise_.add(totals.noise, static_cast<double>(session_.settings().get<"train.batch">()));
   pace_.add(now_);
   if (!files_) return;
   if (progress_->due()) show_progress();
@@ -89,6 +90,12 @@ void Reporter::show_progress() {
                                 .left = pace_.time_for((epochs * steps_per_epoch_ - steps_) * batch)});
 }
 
+// Where it is known.
+std::vector<Metric> Reporter::with_noise(std::vector<Metric> line) const {
+  if (const auto scale = noise_.value()) line.emplace_back("noise_scale", *scale);
+  return line;
+}
+
 void Reporter::write_step(std::int64_t number, double learning_rate) {
   written_at_ = now_.at;
   const Rates rates = pace_.rates();
@@ -99,12 +106,13 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
                                  {"samples_per_second", rates.samples_per_second},
                                  {"input_share", rates.input_share},
                                  {"comm_share", rates.comm_share}});
-  files_->metrics.write(number, metrics);
+  files_->metrics.write(number, with_noise(std::move(metrics)));
   std::vector<Scalar> scalars = scalars_of(results, "train");
   scalars.insert(scalars.end(), {{"learning rate", learning_rate},
                                  {"speed/samples per second", rates.samples_per_second},
                                  {"speed/share waiting for input", rates.input_share},
                                  {"speed/share waiting for ranks", rates.comm_share}});
+  if (noise_.value()) scalars.push_back({"gradient noise scale", *noise_.value()});
   files_->board.write(number, scalars);
   files_->check(log_);
 }
@@ -121,10 +129,11 @@ void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_
                                .held_out = held_out,
                                .held_out_name = name,
                                .time = monotonic_now() - epoch_start_.at,
-                               .rates = rates_between(epoch_start_, now_)});
+                               .rates = rates_between(epoch_start_, now_),
+                               .noise_scale = noise_.value()});
     std::vector<Metric> metrics = {{"kind", "epoch"}, {"epoch", epoch}};
     add_metrics(metrics, results_of(epoch_score_, target_), "");
-    write_held_out(step, std::move(metrics), held_out, name);
+    write_held_out(step, with_noise(std::move(metrics)), held_out, name);
   }
   epoch_score_ = {};
   epoch_ = epoch + 1;
@@ -158,7 +167,8 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .validation = validation_,
                   .test = test_,
                   .time_to_target_accuracy = to_target_,
-                  .rates = rates_between(start_, now_)};
+                  .rates = rates_between(start_, now_),
+                  .noise_scale = noise_.value()};
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
   summary.places = {{"log", files_->metrics.file().string()},

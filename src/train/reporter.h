@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ronde/base/log.h"
 #include "ronde/train/metrics_log.h"
@@ -39,6 +40,7 @@ class Reporter {
   void show_progress();
   void write_step(std::int64_t number, double learning_rate);
   void write_held_out(std::int64_t step, std::vector<Metric> metrics, const Results& held_out, const std::string& name);
+  std::vector<Metric> with_noise(std::vector<Metric> line) const;
 
   const Session& session_;
   const data::Target target_;
@@ -53,6 +55,7 @@ class Reporter {
   std::optional<std::chrono::nanoseconds> to_target_;
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;
+  NoiseScale noise_;
 };
 
 }  // namespace ronde::train

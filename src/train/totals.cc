@@ -6,7 +6,8 @@
 namespace ronde::train {
 
 TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
-  Numbers numbers{totals.input_wait, totals.comm_wait, totals.interrupted, totals.keep};
+  Numbers numbers{totals.input_wait,  totals.comm_wait,     totals.interrupted, totals.keep,
+                  totals.noise.small, totals.noise.inverse, totals.noise.parts, totals.noise.big};
   std::ranges::copy(train::numbers_of(totals.score), numbers.begin() + kOwn);
   return numbers;
 }
@@ -18,7 +19,8 @@ Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
           .input_wait = numbers[0],
           .comm_wait = numbers[1],
           .interrupted = numbers[2],
-          .keep = numbers[3]};
+          .keep = numbers[3],
+          .noise = {.small = numbers[4], .inverse = numbers[5], .parts = numbers[6], .big = numbers[7]}};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

@@ -5,6 +5,7 @@
 
 #include "ronde/comm/group.h"
 #include "ronde/train/meter.h"
+#include "ronde/train/noise_scale.h"
 
 namespace ronde::train {
 
@@ -14,6 +15,7 @@ struct Totals {
   double input_wait = 0, comm_wait = 0;  // seconds
   double interrupted = 0;                // ranks that were asked to stop,
   double keep = 0;                       // and that find it is time for a checkpoint
+  NoiseSums noise = {};                  // of gradients, in steps where it is measured
 };
 
 // The totals of each step over all ranks, one step late: ranks then never wait for them.
@@ -28,7 +30,7 @@ class TotalsOfSteps {
   std::optional<Totals> last();
 
  private:
-  static constexpr std::size_t kOwn = 4;  // numbers before those of the score
+  static constexpr std::size_t kOwn = 8;  // numbers before those of the score
   using Numbers = std::array<double, kOwn + std::tuple_size_v<ScoreNumbers>>;
   static Numbers numbers_of(const Totals& totals);
   static Totals totals_of(const Numbers& numbers);

@@ -86,6 +86,7 @@ void Trainer::see(std::int64_t step, const Totals& totals) {
 void Trainer::end_epoch(std::int64_t epoch) {
   if (const auto last = totals_.last()) see(outcome_.steps, *last);
   if (outcome_.interrupted) return;
+  learner_.come_together();
   const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
   outcome_.score = found.score;
   outcome_.results = results_of(found, task_.target());
@@ -105,6 +106,7 @@ bool Trainer::reached_target() const {
 }
 
 void Trainer::keep() {
+  learner_.come_together();
   keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer());
 }
 

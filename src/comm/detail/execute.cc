@@ -149,10 +149,6 @@ bool in_scratch(const Work& work) {
   return !work.ticket || wire_type(*work.description) != work.description->dtype;
 }
 
-std::size_t wire_bytes(const Work& work) {
-  return work.description->shape.elements() * size_of(wire_type(*work.description));
-}
-
 // Puts the values where they will be reduced; returns that place.
 std::byte* load(const Work& work, std::byte* scratch) {
   if (work.ticket) work.ticket->result.output = in_place_output(work.ticket->request);
@@ -215,6 +211,10 @@ void Scratch::give_back() {
   if (data_) arena_.free(data_);
   data_ = nullptr;
   size_ = 0;
+}
+
+std::size_t wire_bytes(const Work& work) {
+  return work.description->shape.elements() * size_of(wire_type(*work.description));
 }
 
 std::vector<Work> work_of(const Bucket& bucket) {

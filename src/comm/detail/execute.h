@@ -17,6 +17,9 @@ struct Work {
 };
 std::vector<Work> work_of(const Bucket& bucket);
 
+// What it takes on its way: half of its values' bytes, where f32 is compressed.
+std::size_t wire_bytes(const Work& work);
+
 // Memory that the link uses directly, for what is compressed. Kept from one bucket to the next: memory that is new
 // each time costs more than what is done with it.
 class Scratch {

@@ -113,7 +113,11 @@ Task GroupCore::move() {
     link_->use_algorithm(queue_.front().algorithm);
     co_await move_one(works);
     const Queued done = std::move(queue_.front());  // keeps what `works` points to
-    trace_.move_ends(name(works.front().description->operation), works.size(), done.bytes);
+    if (trace_.on()) {
+      std::size_t wire = 0;
+      for (const Work& work : works) wire += wire_bytes(work);
+      trace_.move_ends(name(works.front().description->operation), works.size(), done.bytes, wire);
+    }
     link_->finish_bucket();
     ++buckets_;
     ++context_.statistics.buckets;

@@ -57,13 +57,14 @@ void GroupTrace::move_resumes() {
   wait_began_ = kNone;
 }
 
-void GroupTrace::move_ends(std::string_view what, std::size_t requests, std::size_t bytes) {
+void GroupTrace::move_ends(std::string_view what, std::size_t requests, std::size_t bytes, std::size_t wire) {
   if (!on() || move_began_ == kNone) return;
   const auto now = monotonic_now();
   recorder_->span(
       *move_,
       {.name = recorder_->intern(what), .category = "comm", .begin_ns = move_began_.count(), .end_ns = now.count()},
       {{"bytes", bytes},
+       {"wire_bytes", wire},
        {"requests", requests},
        {"waiting_us", static_cast<double>(waited_.count()) / 1e3},
        {"moving_us", static_cast<double>((now - move_began_ - waited_).count()) / 1e3}});

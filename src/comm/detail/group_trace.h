@@ -25,7 +25,8 @@ class GroupTrace {
   // The task that moves data cannot go on, or goes on.
   void move_waits();
   void move_resumes();
-  void move_ends(std::string_view what, std::size_t requests, std::size_t bytes);
+  // `wire`: what the values took on their way, where `bytes` of them were compressed.
+  void move_ends(std::string_view what, std::size_t requests, std::size_t bytes, std::size_t wire);
 
  private:
   trace::Recorder* recorder_;

@@ -45,6 +45,7 @@ class Gradient {
 
   int passes = 0;         // backward passes since the last step
   bool complete = false;  // has been handed over, or waits for others of its group
+  bool measured = false;  // its norm has been taken
 
  private:
   void finish_sparse(const Wire& wire);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/parallel/detail/gradient_norm.h"
 
 namespace ronde::parallel::detail {
 namespace {
@@ -104,9 +105,10 @@ void GradientSet::begin_round() {
   std::lock_guard lock(mutex_);
   for (const auto& one : all_) {
     one->gradient.passes = 0;
-    one->gradient.complete = false;
+    one->gradient.complete = one->gradient.measured = false;
     one->gradient.forget();
   }
+  squares_.clear();
   complete_ = 0;
   any_ = reduced_ = false;
   presence_told_ = {};
@@ -140,12 +142,39 @@ void GradientSet::made(std::size_t index) {
         gradient.name(), reduced_ ? "after synchronize()" : fmt::format("{} times", gradient.passes),
         options_.accumulate == 1 ? "one backward pass" : fmt::format("{} backward passes", options_.accumulate));
   any_ = true;
-  if (gradient.passes < options_.accumulate || group_.size() == 1) return;
+  // A rank that is alone has no share to compare with the whole batch, but the first of several passes.
+  if (measuring_ && gradient.passes == (alone() ? 1 : options_.accumulate)) take_norm(gradient);
+  if (gradient.passes < options_.accumulate || alone()) return;
   gradient.complete = true;
   ++complete_;
   if (!options_.overlap) return;
   hand_over(index);
   if (complete_ == active_) tell_presence();
+}
+
+void GradientSet::take_norm(Gradient& gradient) {
+  if (std::exchange(gradient.measured, true)) return;
+  squares_.push_back(squared_norm(gradient.parameter().grad()));
+}
+
+void GradientSet::measure(bool on) {
+  std::lock_guard lock(mutex_);
+  measuring_ = on;
+}
+
+double GradientSet::local_squared_norm() const {
+  std::lock_guard lock(mutex_);
+  return sum_of(squares_);
+}
+
+// They are the same on all ranks, so each looks at a part.
+double GradientSet::part_of_reduced_norm() const {
+  std::lock_guard lock(mutex_);
+  std::vector<torch::Tensor> squares;
+  for (const auto& one : all_)
+    if (one->active && one->gradient.presence() != Presence::None)
+      squares.push_back(squared_norm(one->gradient.parameter().grad(), group_.rank(), group_.size()));
+  return sum_of(squares);
 }
 
 // Alone, or with its group when that is complete.
@@ -212,11 +241,12 @@ void GradientSet::agree_on_presence() {
 
 void GradientSet::reduce() {
   std::lock_guard lock(mutex_);
-  if (group_.size() > 1) {
+  if (!alone()) {
     agree_on_presence();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       Followed& one = *all_[i];
       if (one.gradient.travels() || !one.active || one.gradient.presence() == Presence::None) continue;
+      if (measuring_) take_norm(one.gradient);  // unless it has been, when the backward pass made it
       one.gradient.complete = true;
       hand_over(i);
     }

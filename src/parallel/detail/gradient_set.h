@@ -38,11 +38,20 @@ class GradientSet {
   // Hands over what has not been yet, and waits for everything. FAILS WITH: as Handle::wait().
   void reduce();
 
+  // Whether norms of gradients are taken before they travel.
+  void measure(bool on);
+  // The squared norm of this rank's gradients of this round, before they travelled.
+  double local_squared_norm() const;
+  // This rank's part of the squared norm of the reduced ones.
+  double part_of_reduced_norm() const;
+
  private:
   struct Followed;
 
+  bool alone() const { return group_.size() == 1 || options_.local; }
   void add(const torch::Tensor& parameter);
   void made(std::size_t index);  // on the thread of the backward pass
+  void take_norm(Gradient& gradient);
   void hand_over(std::size_t index);
   void submit(const std::vector<std::size_t>& indices);
   void tell_presence();
@@ -64,6 +73,8 @@ class GradientSet {
   std::vector<std::uint8_t> presence_;
   comm::Handle presence_told_;
   bool any_ = false, reduced_ = false;
+  bool measuring_ = false;
+  std::vector<torch::Tensor> squares_;  // of the norms that have been taken
 };
 
 }  // namespace ronde::parallel::detail
