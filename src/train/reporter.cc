@@ -1,13 +1,16 @@
 #include "ronde/train/reporter.h"
 
+#include "ronde/base/cache.h"
 #include "ronde/base/clock.h"
 #include "ronde/base/terminal.h"
+#include "ronde/train/speeds.h"
 
 namespace ronde::train {
 namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr std::int64_t kTellingSteps = 20;
 constexpr auto kBetweenLines = std::chrono::seconds(1);  // of the log, within an epoch
 
 nanoseconds seconds(double count) {
@@ -156,6 +159,20 @@ void Reporter::write_held_out(std::int64_t step, std::vector<Metric> metrics, co
   files_->check(log_);
 }
 
+// Remembers how fast one rank was; of several, says how fast each is against one. Short trainings tell too little.
+std::optional<double> Reporter::compare_with_one_rank(const Summary& summary) const {
+  const std::filesystem::path folder = cache_folder(Environment::of_process());
+  if (summary.steps < kTellingSteps || folder.empty()) return {};
+  const std::string work = Speeds::work_of(session_.settings(), processor_name(), torch::get_num_threads());
+  const std::int64_t batch = session_.settings().get<"train.batch">();
+  const double speed = summary.rates.samples_per_second;
+  Speeds speeds = load_speeds(folder / "speeds.json");
+  if (summary.ranks > 1) return speeds.efficiency(work, batch, summary.ranks, speed);
+  speeds.note(work, batch, speed);
+  save_speeds(folder / "speeds.json", speeds);
+  return {};
+}
+
 void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
   if (!files_) return;
   Summary summary{.ranks = session_.size(),
@@ -171,6 +188,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .noise_scale = noise_.value()};
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
+  summary.efficiency = compare_with_one_rank(summary);
   summary.places = {{"log", files_->metrics.file().string()},
                     {"TensorBoard", files_->board.file().parent_path().string()}};
   if (!checkpoints.empty()) summary.places.emplace_back("checkpoint", checkpoints.string());

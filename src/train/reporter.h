@@ -38,6 +38,7 @@ class Reporter {
   struct Files;
 
   void show_progress();
+  std::optional<double> compare_with_one_rank(const Summary& summary) const;
   void write_step(std::int64_t number, double learning_rate);
   void write_held_out(std::int64_t step, std::vector<Metric> metrics, const Results& held_out, const std::string& name);
   std::vector<Metric> with_noise(std::vector<Metric> line) const;
