@@ -215,8 +215,8 @@ TEST(Optimizers, SpareVectors) {
       vector.mutable_grad() = torch::zeros_like(vector);
       optimizer->step();
       EXPECT_GT(distance(matrix, matrix_before), 1e-3) << name;
-      if (spare) EXPECT_EQ(distance(vector, vector_before), 0) << name;
-      if (!spare) EXPECT_GT(distance(vector, vector_before), 1e-3) << name;
+      EXPECT_EQ(distance(vector, vector_before) > 1e-3, !spare) << name;
+      EXPECT_EQ(distance(vector, vector_before) == 0, spare) << name;
     }
   }
 }
