@@ -47,6 +47,7 @@ Task make_task(const Session& session) {
                                      .channels = kind.channels,
                                      .height = kind.height,
                                      .width = kind.width,
+                                     .recompute = settings.get<"model.recompute">(),
                                      .norm = norm_of(session)});
   task.network->to(session.device());
   task.channels_last = settings.get<"model.channels_last">() && has_convolutions(*task.network);
