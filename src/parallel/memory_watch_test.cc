@@ -49,8 +49,8 @@ TEST_F(Watching, SeesTheBackwardPass) {
   loss.backward();
   const auto marks = watch.take();
   EXPECT_GT(marks.size(), 3u);
-  EXPECT_GE(most(marks), before + 4 * kMiB);           // a gradient while exp() still keeps its result,
-  EXPECT_LT(marks.back().in_use, before + kMiB);       // which goes; the gradient stays
+  EXPECT_GE(most(marks), before + 4 * kMiB);      // a gradient while exp() still keeps its result,
+  EXPECT_LT(marks.back().in_use, before + kMiB);  // which goes; the gradient stays
   EXPECT_GT(marks.back().in_use, before - kMiB);
 }
 
