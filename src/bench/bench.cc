@@ -24,6 +24,8 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"nodes",
      "allreduce between nodes, against MPI's; to be started on all ranks: ronde run -H a:2,b:2 ronde bench nodes",
      "--sizes --turns", run_nodes},
+    {"roofline", "what this machine can do: memory, arithmetic, links, disk; 'ronde limits' reads what it writes",
+     "-n --sizes --turns --dir --output", run_roofline},
     {"span", "what recording one span or counter costs", "", run_span},
     {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
      "-n --model --turns --compute --autotune", run_step},

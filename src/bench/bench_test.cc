@@ -58,7 +58,8 @@ TEST(Bench, NamesAreDistinctAndAnUnknownOneListsThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_NE(std::string(error.what()).find("there are: allreduce, control, nodes, span"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("there are: allreduce, control, nodes, roofline, span"),
+              std::string::npos);
   }
 }
 

@@ -8,6 +8,7 @@ namespace ronde::bench {
 Report run_allreduce(const Options& options);
 Report run_control(const Options& options);
 Report run_nodes(const Options& options);
+Report run_roofline(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);
 Report run_train(const Options& options);

@@ -14,6 +14,7 @@
 #include "ronde/base/units.h"
 #include "ronde/bench/bench.h"
 #include "ronde/bench/rank.h"
+#include "ronde/bench/roofline_file.h"
 
 namespace ronde::cli {
 namespace {
@@ -22,7 +23,7 @@ constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000, kMo
 
 // As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
-  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, rank_cpus, variant;
+  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, folder, output, rank_cpus, variant;
   bool json = false, list = false, compare = false, autotune = false;
 };
 
@@ -86,6 +87,8 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .compare = flags.compare,
           .autotune = flags.autotune,
           .python = flags.python,
+          .folder = flags.folder,
+          .output = flags.output.empty() ? bench::default_roofline(context.environment).string() : flags.output,
           .settings = flags_for_ranks(context.settings),
           .log = context.log};
 }
@@ -118,7 +121,7 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
   for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune",
-                           "--compare", "--python"}) {
+                           "--compare", "--python", "--dir", "--output"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
@@ -135,8 +138,13 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
       ->type_name("N");
   bench.add_flag("--compare", flags.compare,
                  "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
-  bench.add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB")->type_name("BYTES");
-  bench.add_option("--turns", flags.turns, "allreduce, step, train: how often each contestant has its turn, default 5")
+  bench
+      .add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB; roofline: of the file that is read")
+      ->type_name("BYTES");
+  bench
+      .add_option("--turns", flags.turns,
+                  "allreduce, step, train: how often each contestant has its turn, default 5; "
+                  "roofline: how long each part takes, in fifths of a second")
       ->type_name("N");
   bench
       .add_option("--python", flags.python,
@@ -153,6 +161,12 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
   bench.add_flag("--autotune", flags.autotune, "step: what comm.autotune finds, against the defaults");
   bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
       ->type_name("N");
+  bench.add_option("--dir", flags.folder, "roofline: the folder whose file system is measured, default here")
+      ->type_name("FOLDER");
+  bench
+      .add_option("--output", flags.output,
+                  "roofline: the file for 'ronde limits', default ~/.cache/ronde/roofline.json (or in XDG_CACHE_HOME)")
+      ->type_name("FILE");
   bench.add_option("--rank", flags.rank_cpus)->group("");  // how a benchmark starts its own ranks
   bench.add_option("--variant", flags.variant)->group("");
 }

@@ -7,6 +7,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
+#include "ronde/cli/limits.h"
 #include "ronde/train/job.h"
 #include "ronde/train/recipes.h"
 
@@ -56,6 +57,7 @@ void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
       return train::run_evaluation(*checkpoint, context.flags, context.environment, context.log);
     };
   });
+  add_limits(app, command);
 }
 
 }  // namespace ronde::cli

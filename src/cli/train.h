@@ -10,7 +10,7 @@ class App;
 
 namespace ronde::cli {
 
-// Adds `ronde train` and `ronde eval`; when one is chosen, sets `command`.
+// Adds `ronde train`, `ronde eval` and `ronde limits`; when one is chosen, sets `command`.
 void add_train(CLI::App& app, std::function<int(const Context&)>& command);
 
 }  // namespace ronde::cli

@@ -7,7 +7,7 @@
 namespace ronde::cli {
 
 void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
-  for (const char* name : {"train", "eval"}) {
+  for (const char* name : {"train", "eval", "limits"}) {
     CLI::App* subcommand = app.add_subcommand(name, "(needs libtorch, which this build lacks)");
     subcommand->allow_extras();
     subcommand->callback([&command, name] {

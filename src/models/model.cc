@@ -21,23 +21,27 @@ struct Entry {
   std::string name;
   std::function<std::shared_ptr<Network>(const ModelOptions&)> make;
   bool takes_filters = false;
+  bool has_blocks = false;  // that recompute can run again
 };
 
 template <class Net>
-Entry plain(std::string name, bool takes_filters = false) {
-  return {std::move(name), [](const ModelOptions& options) { return std::make_shared<Net>(options); }, takes_filters};
+Entry plain(std::string name, bool takes_filters = false, bool has_blocks = false) {
+  return {std::move(name), [](const ModelOptions& options) { return std::make_shared<Net>(options); }, takes_filters,
+          has_blocks};
 }
-Entry mlp(std::string name, std::vector<std::int64_t> hidden) {
-  return {std::move(name), [hidden = std::move(hidden)](const ModelOptions& options) {
+Entry mlp(std::string name, std::vector<std::int64_t> hidden, bool has_blocks = false) {
+  return {std::move(name),
+          [hidden = std::move(hidden)](const ModelOptions& options) {
             return std::make_shared<detail::Mlp>(options, hidden);
-          }};
+          },
+          false, has_blocks};
 }
 Entry resnet(std::string name, detail::ResNetShape shape) {
   return {std::move(name),
           [shape = std::move(shape)](const ModelOptions& options) {
             return std::make_shared<detail::ResNet>(options, shape);
           },
-          true};
+          true, true};
 }
 Entry cifar_resnet(int layers) {
   const std::int64_t blocks = (layers - 2) / 6;  // three stages of blocks of two convolutions, stem and head
@@ -49,7 +53,7 @@ std::vector<Entry> entries() {
   return {
       mlp("mlp", {512, 512}),
       mlp("mlp-wide", {4096, 4096}),
-      mlp("mlp-deep", std::vector<std::int64_t>(199, 128)),
+      mlp("mlp-deep", std::vector<std::int64_t>(199, 128), true),
       plain<detail::LeNet>("lenet"),
       resnet("resnet18", {.blocks = {2, 2, 2, 2}}),
       resnet("resnet34", {.blocks = {3, 4, 6, 3}}),
@@ -63,9 +67,9 @@ std::vector<Entry> entries() {
       cifar_resnet(56),
       cifar_resnet(110),
       resnet("resnet50-bigearthnet", {.blocks = {3, 4, 6, 3}, .bottleneck = true, .conv_bias = true, .pooled = 2}),
-      plain<detail::UNet>("unet", true),
+      plain<detail::UNet>("unet", true, true),
       plain<detail::Lstm>("lstm"),
-      plain<detail::Transformer>("transformer"),
+      plain<detail::Transformer>("transformer", false, true),
       plain<detail::Autoencoder>("autoencoder", true),
   };
 }
@@ -95,6 +99,13 @@ std::vector<std::string> model_names() {
   return names;
 }
 
+std::vector<std::string> model_names_with_blocks() {
+  std::vector<std::string> names;
+  for (Entry& entry : entries())
+    if (entry.has_blocks) names.push_back(std::move(entry.name));
+  return names;
+}
+
 std::shared_ptr<Network> make_model(const ModelOptions& options) {
   const auto all = entries();
   const auto entry = std::ranges::find(all, options.name, &Entry::name);
@@ -102,6 +113,9 @@ std::shared_ptr<Network> make_model(const ModelOptions& options) {
   check_sizes(options);
   if (options.filters < 0 || (options.filters > 0 && !entry->takes_filters))
     throw Error::bad_input("model {} cannot have {} filters", options.name, options.filters);
+  if (options.recompute && !entry->has_blocks)
+    throw Error::bad_input("model {} has no blocks that model.recompute could run again; {} have", options.name,
+                           join(model_names_with_blocks(), ", "));
   return entry->make(options);
 }
 

@@ -16,6 +16,7 @@ struct ModelOptions {
   std::int64_t channels = 3, height = 32, width = 32;  // of an input
   std::int64_t filters = 0;  // channels of the first stage of a convolutional network; 0: as published
   bool conv_bias = false;    // resnet*, unet, autoencoder: convolutions that a norm follows have biases too
+  bool recompute = false;    // resnet*, unet, transformer, mlp-deep: blocks are run again in the backward pass
   NormFactory norm = batch_norm();
 };
 
@@ -32,9 +33,10 @@ struct ModelOptions {
 //   autoencoder                  gives back its input
 //
 // FAILS WITH: BadInput for a name that is none (suggesting the nearest), an input too small, sizes that are not
-// positive.
+// positive, recompute for a network without blocks.
 std::shared_ptr<Network> make_model(const ModelOptions& options);
 
 std::vector<std::string> model_names();
+std::vector<std::string> model_names_with_blocks();  // those that take `recompute`
 
 }  // namespace ronde::models

@@ -88,6 +88,7 @@ Task make_task(const Session& session) {
                                      .width = kind.width,
                                      .filters = settings.get<"model.filters">(),
                                      .conv_bias = settings.get<"model.conv_bias">(),
+                                     .recompute = settings.get<"model.recompute">(),
                                      .norm = norm_of(session)});
   task.network->to(session.device());
   task.channels_last = settings.get<"model.channels_last">() && has_convolutions(*task.network);

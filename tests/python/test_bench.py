@@ -28,7 +28,15 @@ def bench(ronde, mark):
 
 
 def test_the_list(ronde):
-    assert ronde("bench", "--list").stdout.split() == ["allreduce", "control", "nodes", "span", "step", "train"]
+    assert ronde("bench", "--list").stdout.split() == [
+        "allreduce",
+        "control",
+        "nodes",
+        "roofline",
+        "span",
+        "step",
+        "train",
+    ]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])

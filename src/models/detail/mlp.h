@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,9 @@ class Mlp final : public Network {
   torch::Tensor forward(torch::Tensor input) override;
 
  private:
+  torch::Tensor through(std::size_t begin, std::size_t end, torch::Tensor x);  // those layers
+
+  const bool recompute_;
   std::vector<torch::nn::Linear> layers_;
 };
 

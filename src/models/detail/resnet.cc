@@ -5,11 +5,12 @@
 
 #include "ronde/models/detail/layers.h"
 #include "ronde/models/detail/residual_block.h"
+#include "ronde/models/recompute.h"
 
 namespace ronde::models::detail {
 
 ResNet::ResNet(const ModelOptions& options, const ResNetShape& shape)
-    : small_stem_(shape.small_stem), pooled_(shape.pooled) {
+    : small_stem_(shape.small_stem), recompute_(options.recompute), pooled_(shape.pooled) {
   const bool bias = options.conv_bias || shape.conv_bias;
   std::int64_t width = options.filters > 0 ? options.filters : shape.filters;
   std::int64_t in = width;
@@ -37,7 +38,7 @@ torch::Tensor ResNet::forward(torch::Tensor input) {
   torch::Tensor x = bn1_.forward(conv1_->forward(input));
   x = x.relu_();
   if (!small_stem_) x = torch::max_pool2d(x, 3, 2, 1);
-  for (auto& block : blocks_) x = block->forward(x);
+  for (auto& block : blocks_) x = run_part(*block, x, recompute_);
   x = torch::adaptive_avg_pool2d(x, {pooled_, pooled_});
   return fc_->forward(x.flatten(1));
 }

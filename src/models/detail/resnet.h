@@ -26,7 +26,7 @@ class ResNet final : public Network {
   torch::Tensor forward(torch::Tensor input) override;
 
  private:
-  const bool small_stem_;
+  const bool small_stem_, recompute_;
   const std::int64_t pooled_;
   torch::nn::Conv2d conv1_ = nullptr;
   torch::nn::AnyModule bn1_;

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <string>
 
+#include "ronde/models/recompute.h"
+
 namespace ronde::models::detail {
 namespace {
 
@@ -87,7 +89,7 @@ std::int64_t best_patch(std::int64_t height, std::int64_t width) {
   return largest;
 }
 
-Transformer::Transformer(const ModelOptions& options, const TransformerShape& shape) {
+Transformer::Transformer(const ModelOptions& options, const TransformerShape& shape) : recompute_(options.recompute) {
   const std::int64_t patch = shape.patch > 0 ? shape.patch : best_patch(options.height, options.width);
   const std::int64_t patches = (options.height / patch) * (options.width / patch);
   proj_ = torch::nn::Conv2d(torch::nn::Conv2dOptions(options.channels, shape.dimensions, patch).stride(patch));
@@ -109,7 +111,7 @@ Transformer::Transformer(const ModelOptions& options, const TransformerShape& sh
 torch::Tensor Transformer::forward(torch::Tensor input) {
   const torch::Tensor patches = proj_->forward(input).flatten(2).transpose(1, 2);
   torch::Tensor x = torch::cat({cls_token_.expand({input.size(0), -1, -1}), patches}, 1) + pos_embed_;
-  for (auto& block : blocks_) x = block->forward(x);
+  for (auto& block : blocks_) x = run_part(*block, x, recompute_);
   return head_->forward(norm_->forward(x).select(1, 0));
 }
 

@@ -23,6 +23,7 @@ class Transformer final : public Network {
   torch::Tensor forward(torch::Tensor input) override;
 
  private:
+  const bool recompute_;
   torch::nn::Conv2d proj_ = nullptr;
   torch::Tensor cls_token_, pos_embed_;
   std::vector<std::shared_ptr<Network>> blocks_;

@@ -4,6 +4,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/models/detail/layers.h"
+#include "ronde/models/recompute.h"
 
 namespace ronde::models::detail {
 namespace {
@@ -34,7 +35,7 @@ torch::Tensor DoubleConv::forward(torch::Tensor input) {
   return x.relu_();
 }
 
-UNet::UNet(const ModelOptions& options) {
+UNet::UNet(const ModelOptions& options) : recompute_(options.recompute) {
   if (options.height < 1 << kTimesDown || options.width < 1 << kTimesDown)
     throw Error::bad_input("model unet needs inputs of at least {0} x {0}, not {1} x {2}", 1 << kTimesDown,
                            options.height, options.width);
@@ -58,14 +59,14 @@ UNet::UNet(const ModelOptions& options) {
 
 torch::Tensor UNet::forward(torch::Tensor input) {
   std::vector<torch::Tensor> beside;
-  torch::Tensor x = down_[0]->forward(input);
+  torch::Tensor x = run_part(*down_[0], input, recompute_);
   for (std::size_t i = 1; i < down_.size(); ++i) {
     beside.push_back(x);
-    x = down_[i]->forward(torch::max_pool2d(x, 2));
+    x = run_part(*down_[i], torch::max_pool2d(x, 2), recompute_);
   }
   for (std::size_t i = 0; i < up_.size(); ++i) {
     const torch::Tensor& left = beside[beside.size() - 1 - i];
-    x = up_[i]->forward(torch::cat({left, pad_to(enlarge_[i]->forward(x), left)}, 1));
+    x = run_part(*up_[i], torch::cat({left, pad_to(enlarge_[i]->forward(x), left)}, 1), recompute_);
   }
   return head_->forward(x);
 }

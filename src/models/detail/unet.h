@@ -26,6 +26,7 @@ class UNet final : public Network {
   torch::Tensor forward(torch::Tensor input) override;
 
  private:
+  const bool recompute_;
   std::vector<std::shared_ptr<DoubleConv>> down_, up_;
   std::vector<torch::nn::ConvTranspose2d> enlarge_;
   torch::nn::Conv2d head_ = nullptr;

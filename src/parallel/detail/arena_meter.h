@@ -27,13 +27,16 @@ class ArenaMeter {
   void let_go(std::uint64_t bytes) { held_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   // What is held is used by a tensor, or no more.
-  void use(std::uint64_t bytes) {
-    const std::uint64_t now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  void use(std::uint64_t bytes) { raise_peak(in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes); }
+  void disuse(std::uint64_t bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  void raise_peak(std::uint64_t to) {
     std::uint64_t peak = peak_.load(std::memory_order_relaxed);
-    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    while (to > peak && !peak_.compare_exchange_weak(peak, to, std::memory_order_relaxed)) {
     }
   }
-  void disuse(std::uint64_t bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+  // The peak so far; from now on it is counted anew.
+  std::uint64_t take_peak() { return peak_.exchange(in_use(), std::memory_order_relaxed); }
 
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void count_miss() { misses_.fetch_add(1, std::memory_order_relaxed); }

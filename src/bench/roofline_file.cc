@@ -1,0 +1,99 @@
+#include "ronde/bench/roofline_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "ronde/base/error.h"
+#include "ronde/base/json_text.h"
+
+namespace ronde::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+// Every number of the file, and where it belongs.
+constexpr std::pair<const char*, double MachineRates::*> kRates[] = {
+    {"f32_tflops", &MachineRates::f32},
+    {"tf32_tflops", &MachineRates::tf32},
+    {"bf16_tflops", &MachineRates::bf16},
+    {"f16_tflops", &MachineRates::f16},
+    {"memory_gb_s", &MachineRates::memory_gb_s},
+    {"memory_gb", &MachineRates::memory_gb},
+    {"host_gb_s", &MachineRates::host_gb_s},
+    {"peer_gb_s", &MachineRates::peer_gb_s},
+    {"disk_gb_s", &MachineRates::disk_gb_s},
+    {"allreduce_us", &MachineRates::allreduce_us},
+    {"allreduce_gb_s", &MachineRates::allreduce_gb_s},
+};
+
+double number_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end()) throw Error::bad_input("'{}' is missing", key);
+  if (!found->is_number()) throw Error::bad_input("'{}' is no number", key);
+  const double value = found->get<double>();
+  if (!std::isfinite(value) || value < 0) throw Error::bad_input("'{}' is {}, which no machine is", key, value);
+  return value;
+}
+
+}  // namespace
+
+std::filesystem::path default_roofline(const Environment& environment) {
+  if (const auto cache = environment.get("XDG_CACHE_HOME"); cache && !cache->empty())
+    return std::filesystem::path(*cache) / "ronde" / "roofline.json";
+  if (const auto home = environment.get("HOME"); home && !home->empty())
+    return std::filesystem::path(*home) / ".cache" / "ronde" / "roofline.json";
+  return {};
+}
+
+nlohmann::ordered_json to_json(const MachineRates& rates) {
+  Json json = {{"roofline", kVersion},
+               {"name", rates.name},
+               {"kind", rates.kind == Hardware::Kind::Gpu ? "gpu" : "cpu"},
+               {"allreduce_ranks", rates.allreduce_ranks}};
+  for (const auto& [key, member] : kRates) json[key] = rates.*member;
+  return json;
+}
+
+MachineRates rates_from_json(const nlohmann::ordered_json& json) {
+  if (!json.is_object() || !json.contains("roofline") || json["roofline"] != kVersion)
+    throw Error::bad_input("it is not what 'ronde bench roofline' of this version writes");
+  MachineRates rates;
+  if (!json.contains("name") || !json["name"].is_string()) throw Error::bad_input("'name' is missing");
+  rates.name = json["name"].get<std::string>();
+  const Json kind = json.value("kind", Json(nullptr));
+  if (kind != "gpu" && kind != "cpu") throw Error::bad_input("'kind' is neither gpu nor cpu");
+  rates.kind = kind == "gpu" ? Hardware::Kind::Gpu : Hardware::Kind::Cpu;
+  rates.allreduce_ranks = static_cast<int>(std::min(1e6, number_of(json, "allreduce_ranks")));
+  for (const auto& [key, member] : kRates) rates.*member = number_of(json, key);
+  return rates;
+}
+
+void write_roofline(const MachineRates& rates, const std::filesystem::path& file) {
+  std::error_code failure;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), failure);
+  std::ofstream stream(file);
+  stream << json_text(to_json(rates)) << "\n";
+  stream.close();
+  if (!stream) throw Error::system(errno, "cannot write {}", file.string());
+}
+
+MachineRates read_roofline(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error::bad_input("cannot read {}; 'ronde bench roofline' writes such a file", file.string());
+  std::ostringstream text;
+  text << stream.rdbuf();
+  const Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  try {
+    return rates_from_json(json);
+  } catch (const Error& error) {
+    throw Error::bad_input("{}: {}", file.string(), error.message());
+  }
+}
+
+}  // namespace ronde::bench

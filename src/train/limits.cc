@@ -1,0 +1,218 @@
+#include "ronde/train/limits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ronde/base/error.h"
+#include "ronde/base/format.h"
+#include "ronde/base/units.h"
+#include "ronde/train/stored.h"
+
+namespace ronde::train {
+namespace {
+
+// The backward pass makes two products for each of the forward pass, and touches what those read and write.
+constexpr double kBackward = 2;
+// Batches of the loader: two ahead, and one that is trained on.
+constexpr double kBatchesAhead = 3;
+// What CUDA takes of a GPU's memory for itself and its libraries.
+constexpr double kGpuProgram = 600e6;
+constexpr double kLabelBytes = 8;
+
+double width_of(const std::string& precision) {
+  return precision == "f32" ? 1.0 : 0.5;
+}
+
+std::int64_t batch_of(const Settings& settings, int ranks) {
+  const std::int64_t batch = settings.get<"train.batch">(), passes = settings.get<"train.accumulate">();
+  if (batch < ranks * passes)
+    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, ranks,
+                           passes);
+  return (batch + ranks - 1) / ranks;
+}
+
+std::int64_t samples_a_pass(std::int64_t batch, std::int64_t passes) {
+  return (batch + passes - 1) / passes;
+}
+
+std::string rate_text(double value, const char* unit) {
+  return value < 10 ? fmt::format("{:.2f} {}", value, unit) : fmt::format("{:.0f} {}", value, unit);
+}
+
+std::string bytes_text(double bytes) {
+  return format_bytes(static_cast<std::uint64_t>(bytes));
+}
+
+// What the arithmetic runs in, and how fast that is.
+struct Arithmetic {
+  std::string name;
+  double tflops;
+};
+Arithmetic arithmetic_of(const Work& work, const MachineRates& machine) {
+  if (work.precision == "bf16" && machine.bf16 > 0) return {"bf16", machine.bf16};
+  if (work.precision == "f16" && machine.f16 > 0) return {"f16", machine.f16};
+  if (work.tf32 && machine.tf32 > 0) return {"tf32", machine.tf32};
+  return {"f32", machine.f32};
+}
+
+class Finder {
+ public:
+  Finder(const Work& work, double sharers) : samples_(static_cast<double>(work.batch)), sharers_(sharers) {}
+
+  // `amount` a step, at `rate` a second, which ranks share.
+  void shared(const char* what, double amount, double rate, const std::string& by) {
+    own(what, amount, rate / sharers_, by);
+  }
+  void own(const char* what, double amount, double rate, const std::string& by) {
+    if (amount > 0 && rate > 0) found_.push_back({what, samples_ * rate / amount, by});
+  }
+  std::vector<SpeedLimit> take() { return std::move(found_); }
+
+ private:
+  const double samples_, sharers_;
+  std::vector<SpeedLimit> found_;
+};
+
+void add_exchange(Finder& finder, const Work& work, const MachineRates& machine, const Spread& spread) {
+  if (spread.ranks < 2) return;
+  // In a ring each rank sends all but its own share, twice.
+  const double ring = 2.0 * (spread.ranks - 1) / spread.ranks * work.exchanged;
+  const std::string gradients = fmt::format("{} of gradients a step", bytes_text(work.exchanged));
+  if (spread.network_gbit_s > 0)
+    finder.own("network", ring, spread.network_gbit_s * 1e9 / 8,
+               fmt::format("{} through {:g} Gbit/s", gradients, spread.network_gbit_s));
+  else if (machine.peer_gb_s > 0)
+    finder.own("network", ring, machine.peer_gb_s * 1e9,
+               fmt::format("{} between GPUs at {}", gradients, rate_text(machine.peer_gb_s, "GB/s")));
+  else if (machine.allreduce_gb_s > 0)
+    finder.own("network", work.exchanged + machine.allreduce_us * 1e3 * machine.allreduce_gb_s,
+               machine.allreduce_gb_s * 1e9,
+               fmt::format("{} at {} ({} ranks measured)", gradients, rate_text(machine.allreduce_gb_s, "GB/s"),
+                           machine.allreduce_ranks));
+}
+
+double checkpoint_bytes(const Rehearsal& known, const Settings& settings, int ranks) {
+  // Those at the end are written when no step runs.
+  if (!settings.get<"checkpoint.background">() || settings.get<"checkpoint.every">() == "0") return 0;
+  const double all = known.parameter_bytes + known.buffer_bytes + known.optimizer_bytes;
+  return settings.get<"checkpoint.sharded">() ? all / ranks : all;
+}
+
+// 1234567 as "1,234,567".
+std::string grouped(double number) {
+  const std::string digits = fmt::format("{:.0f}", std::floor(number));
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string speed_text(double samples_per_s) {
+  return samples_per_s < 10 ? fmt::format("{:.2f}", samples_per_s) : grouped(samples_per_s);
+}
+
+Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread) {
+  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = rehearse(settings)};
+  variant.memory = memory_need(variant.known, settings, machine, spread);
+  const double stored = stored_bytes(settings.get<"data.path">(), variant.known.samples + variant.known.held_out);
+  variant.speeds = speed_limits(work_of(variant.known, settings, spread.ranks, stored), machine, spread);
+  return variant;
+}
+
+}  // namespace
+
+Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample) {
+  Work work{.batch = batch_of(settings, ranks),
+            .precision = settings.get<"train.precision">(),
+            .tf32 = settings.get<"device.tf32">()};
+  const auto samples = static_cast<double>(work.batch);
+  const std::int64_t passes = settings.get<"train.accumulate">();
+  const double forwards = 1 + kBackward + (settings.get<"model.recompute">() ? 1 : 0);
+  work.flops = forwards * known.flops * samples;
+  const double pass = known.touched.at(samples_a_pass(work.batch, passes));
+  // The optimizer reads weights, gradients and its state, and writes weights and state.
+  const double update = 2 * known.parameter_bytes + known.gradient_bytes + 2 * known.optimizer_bytes;
+  work.touched = forwards * static_cast<double>(passes) * pass * width_of(work.precision) + update;
+  work.stored = stored_per_sample * samples;
+  work.input = samples * (static_cast<double>(known.kind.values()) * 4 + kLabelBytes);
+  const double wire = settings.get<"train.compression">() == "none" ? 1.0 : 0.5;
+  work.exchanged = wire * known.gradient_bytes / static_cast<double>(settings.get<"train.sync_every">());
+  return work;
+}
+
+std::vector<SpeedLimit> speed_limits(const Work& work, const MachineRates& machine, const Spread& spread) {
+  const bool gpu = machine.kind == Hardware::Kind::Gpu;
+  Finder finder(work, spread.ranks);
+  const double sharers = gpu ? 1.0 : spread.ranks;
+  const auto samples = static_cast<double>(work.batch);
+  const Arithmetic arithmetic = arithmetic_of(work, machine);
+  finder.own("compute", work.flops, arithmetic.tflops * 1e12 / sharers,
+             fmt::format("{} a sample at {} in {}", rate_text(work.flops / samples / 1e9, "GFLOP"),
+                         rate_text(arithmetic.tflops, "TFLOP/s"), arithmetic.name));
+  finder.own(
+      "memory bandwidth", work.touched, machine.memory_gb_s * 1e9 / sharers,
+      fmt::format("{} a sample at {}", bytes_text(work.touched / samples), rate_text(machine.memory_gb_s, "GB/s")));
+  finder.shared(
+      "file system", work.stored, machine.disk_gb_s * 1e9,
+      fmt::format("{} a sample at {}", bytes_text(work.stored / samples), rate_text(machine.disk_gb_s, "GB/s")));
+  if (gpu)
+    finder.own(
+        "host-to-device link", work.input, machine.host_gb_s * 1e9,
+        fmt::format("{} a sample at {}", bytes_text(work.input / samples), rate_text(machine.host_gb_s, "GB/s")));
+  add_exchange(finder, work, machine, spread);
+  return finder.take();
+}
+
+const SpeedLimit* binding(const std::vector<SpeedLimit>& limits) {
+  const auto lowest = std::ranges::min_element(limits, {}, &SpeedLimit::samples_per_s);
+  return lowest == limits.end() ? nullptr : &*lowest;
+}
+
+std::string verdict(const std::vector<SpeedLimit>& limits, int ranks) {
+  const SpeedLimit* lowest = binding(limits);
+  if (!lowest) return "nothing is known that would limit the speed";
+  const std::string all =
+      ranks > 1 ? fmt::format(", {} on {} ranks", speed_text(lowest->samples_per_s * ranks), ranks) : std::string();
+  return fmt::format("{} binds: at most {} samples/s per rank{}", lowest->what, speed_text(lowest->samples_per_s), all);
+}
+
+MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const MachineRates& machine,
+                       const Spread& spread) {
+  const bool gpu = machine.kind == Hardware::Kind::Gpu;
+  const std::int64_t passes = settings.get<"train.accumulate">();
+  const std::int64_t batch = batch_of(settings, spread.ranks), pass = samples_a_pass(batch, passes);
+  const double sample = static_cast<double>(known.kind.values()) * 4 + kLabelBytes;
+  MemoryNeed need{.activations = known.activations.at(pass),
+                  .peak = static_cast<double>(known.step.peak(pass)),
+                  .ahead = kBatchesAhead * sample * static_cast<double>(batch),
+                  .checkpoint = checkpoint_bytes(known, settings, spread.ranks),
+                  .program = gpu ? kGpuProgram : known.program_bytes};
+  need.rank = need.peak + need.program + (gpu ? 0 : need.ahead + need.checkpoint);
+  const double whole = spread.memory > 0 ? static_cast<double>(spread.memory) : machine.memory_gb * 1e9;
+  need.available = gpu ? whole : whole / spread.ranks;
+  if (need.available <= 0) return need;
+  // A batch grows by `passes` samples for each one of a pass, and so do those that wait.
+  StepMemory step = known.step;
+  if (!gpu)
+    for (Line& place : step.places) place.per_sample += kBatchesAhead * sample * static_cast<double>(passes);
+  const double beside = need.program + (gpu ? 0 : need.checkpoint);
+  need.largest_batch = step.largest(need.available - beside) * passes * spread.ranks;
+  return need;
+}
+
+Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread) {
+  batch_of(settings, spread.ranks);  // what cannot be is said before anything is tried
+  Limits limits{.model = settings.get<"model.name">(),
+                .batch = settings.get<"train.batch">(),
+                .spread = spread,
+                .machine = machine,
+                .asked = variant_of(settings, machine, spread)};
+  Settings other = settings;
+  other.set("model.recompute", limits.asked.recompute ? "false" : "true", "limits");
+  if (can_recompute(settings)) limits.other = variant_of(other, machine, spread);
+  return limits;
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,174 @@
+#include "ronde/train/rehearsal.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include <ATen/autocast_mode.h>
+#include <unistd.h>
+
+#include "ronde/base/environment.h"
+#include "ronde/base/error.h"
+#include "ronde/comm/socket_bootstrap.h"
+#include "ronde/data/loader.h"
+#include "ronde/device/device.h"
+#include "ronde/models/costs.h"
+#include "ronde/models/model.h"
+#include "ronde/parallel/arena.h"
+#include "ronde/parallel/memory_watch.h"
+#include "ronde/train/finite.h"
+#include "ronde/train/learner.h"
+
+namespace ronde::train {
+namespace {
+
+// Samples a pass: enough for a batch norm, and twice that.
+constexpr std::int64_t kFew = 2, kMore = 4;
+// The first step makes the optimizer's state.
+constexpr int kSteps = 2;
+
+// Weights stay as they are, so that nothing can overflow; and sizes of f16 are those of bf16, whose steps never fail.
+Settings for_rehearsal(Settings settings) {
+  settings.set("optimizer.lr", "0", "rehearsal");
+  if (settings.get<"train.precision">() == "f16") settings.set("train.precision", "bf16", "rehearsal");
+  return settings;
+}
+
+// A rank alone, whatever the variables of this process say.
+std::unique_ptr<comm::Engine> engine_alone(const Settings& settings) {
+  auto options = comm::engine_options(settings);
+  auto bootstrap = comm::bootstrap_from(Environment{}, Deadline::after(options.start_timeout));
+  return std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+}
+
+double in_use() {
+  return static_cast<double>(parallel::arena_statistics().in_use);
+}
+
+double held() {
+  const auto now = parallel::arena_statistics();
+  return static_cast<double>(now.in_use + now.cached);
+}
+
+// Memory of this process that is really there, in bytes; 0 where the kernel does not say.
+double resident() {
+  std::ifstream file("/proc/self/statm");
+  double all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+double bytes_of(const std::vector<torch::Tensor>& tensors) {
+  double bytes = 0;
+  for (const torch::Tensor& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
+  return bytes;
+}
+
+class Autocasting {
+ public:
+  explicit Autocasting(bool on) : before_(at::autocast::is_autocast_enabled(at::kCPU)) {
+    at::autocast::set_autocast_enabled(at::kCPU, on);
+    if (on) at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  }
+  ~Autocasting() {
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, before_);
+  }
+  Autocasting(const Autocasting&) = delete;
+  Autocasting& operator=(const Autocasting&) = delete;
+
+ private:
+  const bool before_;
+};
+
+class Stage {
+ public:
+  explicit Stage(const Settings& settings)
+      : elsewhere_(in_use()),
+        settings_(for_rehearsal(settings)),
+        session_(engine_alone(settings_), settings_),
+        task_(make_task(session_)),
+        passes_(settings_.get<"train.accumulate">()) {}
+
+  Rehearsal play() {
+    Rehearsal known = facts();
+    known.activations = Line::through({kFew, activations(kFew)}, {kMore, activations(kMore)});
+    const double before = in_use();
+    Learner learner(session_, task_);
+    const auto few = step_peaks(learner, kFew), more = step_peaks(learner, kMore);
+    for (const torch::Tensor& parameter : task_.network->parameters())
+      if (parameter.grad().defined()) known.gradient_bytes += static_cast<double>(parameter.grad().nbytes());
+    known.optimizer_bytes = std::max(0.0, in_use() - before - known.gradient_bytes);
+    known.step = fit_step(few, kFew, more, kMore);
+    known.program_bytes = std::max(0.0, resident() - held());
+    return known;
+  }
+
+ private:
+  Rehearsal facts() {
+    Rehearsal known{
+        .kind = task_.samples->kind(), .samples = task_.samples->size(), .held_out = task_.held_out->size()};
+    known.parameters = models::count_parameters(*task_.network);
+    known.parameter_bytes = bytes_of(task_.network->parameters());
+    known.buffer_bytes = bytes_of(task_.network->buffers());
+    const auto cost = [&](std::int64_t batch) {
+      return models::total(
+          models::costs(*task_.network, {known.kind.channels, known.kind.height, known.kind.width}, batch));
+    };
+    known.flops = static_cast<double>(cost(1).flops);
+    known.touched =
+        Line::through({kFew, static_cast<double>(cost(kFew).bytes)}, {kMore, static_cast<double>(cost(kMore).bytes)});
+    return known;
+  }
+
+  data::Batch batch_of(std::int64_t samples) {
+    data::Loader loader(*task_.samples, {.batch = samples, .end_epoch = 1, .keep_short = false, .ahead = 1});
+    if (auto batch = loader.next()) return std::move(*batch);
+    throw Error::bad_input("{} has {} samples, too few for even one small step of {}", task_.samples->name(),
+                           task_.samples->size(), samples);
+  }
+
+  // What is there after a forward pass and was not before it. It keeps no more than the backward pass needs.
+  double activations(std::int64_t samples) {
+    const data::Batch batch = batch_of(samples);
+    const double before = in_use();
+    const Autocasting autocast(settings_.get<"train.precision">() != "f32");
+    const Samples taken = samples_of(batch, {0, samples}, task_, torch::kCPU);
+    const torch::Tensor output = task_.network->forward(taken.inputs);
+    return in_use() - before;
+  }
+
+  std::vector<double> step_peaks(Learner& learner, std::int64_t samples) {
+    const data::Batch batch = batch_of(samples * passes_);
+    for (int i = 1; i < kSteps; ++i) learner.step(i, batch);
+    parallel::MemoryWatch watch;
+    learner.step(kSteps, batch);
+    first_not_finite(*task_.network);  // as a checkpoint asks
+    std::vector<double> peaks;
+    for (const parallel::MemoryMark& mark : watch.take()) peaks.push_back(static_cast<double>(mark.peak) - elsewhere_);
+    return peaks;
+  }
+
+  const double elsewhere_;  // tensors that are not of this training
+  const Settings settings_;
+  Session session_;
+  Task task_;
+  const std::int64_t passes_;
+};
+
+}  // namespace
+
+Rehearsal rehearse(const Settings& settings) {
+  if (device::count() > 0)
+    throw Error(Error::Kind::Bug, "a rehearsal watches memory of the CPU, and this process would use a GPU");
+  parallel::install_arena();
+  return Stage(settings).play();
+}
+
+bool can_recompute(const Settings& settings) {
+  const auto able = models::model_names_with_blocks();
+  return std::ranges::find(able, settings.get<"model.name">()) != able.end();
+}
+
+}  // namespace ronde::train
