@@ -187,6 +187,7 @@ int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const
   const launch::RemoteJob job{.command = {},
                               .launcher = std::string(name(launch.launcher.kind)),
                               .stop_signal = launch::stop_signal(launch.launcher.kind),
+                              .passes_user_signal = launch::passes_user_signal(launch.launcher.kind),
                               .ranks = plan.placement.ranks,
                               .environment = context.environment,
                               .settings = request.settings,

@@ -42,11 +42,12 @@ struct Job {
 
 // Starts all ranks, passes their output on with the rank in front of each line, and waits for them. It is their
 // bootstrap too. The first rank that fails stops the others; signals that end a program (SIGINT, SIGTERM, SIGHUP,
-// SIGQUIT) stop them all, and a second one kills them. Rank 0 reads our standard input, the others /dev/null. The last
-// thing it prints, to `err`, is who failed first and how. A job that fails is started again as often as job.restart
-// allows; each time is announced in a line.
+// SIGQUIT) stop them all, and a second one kills them; SIGUSR1 is passed on. Rank 0 reads our standard input, the
+// others /dev/null. The last thing it prints, to `err`, is who failed first and how. A job that fails is started again
+// as often as job.restart allows; each time is announced in a line.
 //
-// Returns the exit code for the whole: 0; the first failing rank's code, or 128 + signal; 128 + the signal that we got.
+// Returns the exit code for the whole: 0; 75 when ranks ended so and none failed (to be continued; also after a signal
+// that we got); the first failing rank's code, or 128 + signal; 128 + the signal that we got.
 // When it returns, or when this process is killed, no process of the job is left, in whatever group or session it is.
 //
 // REQUIRES: the process has no other children and no other threads; command and binding.ranks are not empty.

@@ -111,6 +111,10 @@ int stop_signal(LauncherKind kind) {
   return kind == LauncherKind::OpenMpi || kind == LauncherKind::Srun ? SIGUSR2 : SIGTERM;
 }
 
+bool passes_user_signal(LauncherKind kind) {
+  return kind == LauncherKind::OpenMpi || kind == LauncherKind::Srun;
+}
+
 std::optional<LauncherKind> parse_launcher(std::string_view name) {
   if (name == "auto") return {};
   const auto found = std::ranges::find(kKnown, name, &Known::flag);

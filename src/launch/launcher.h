@@ -33,6 +33,8 @@ bool mixes_output(LauncherKind kind);
 
 // The signal on which it tells all ranks to stop and gives them time: passed on, or SIGTERM.
 int stop_signal(LauncherKind kind);
+// Whether it passes SIGUSR1 on to all ranks, and does nothing else on it.
+bool passes_user_signal(LauncherKind kind);
 
 // Nothing: --launcher auto. FAILS WITH: BadInput, listing the names there are.
 std::optional<LauncherKind> parse_launcher(std::string_view name);

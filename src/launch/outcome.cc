@@ -26,6 +26,8 @@ std::string describe(const Outcome& outcome) {
 
 void Verdict::rank_ended(int rank, const Outcome& outcome) {
   if (!failure_ && !interrupt_ && outcome.failed()) failure_ = {rank, outcome};
+  continued_ = continued_ || outcome.to_be_continued();
+  broken_ = broken_ || outcome.failed();
 }
 
 void Verdict::interrupted(int signal) {
@@ -34,11 +36,14 @@ void Verdict::interrupted(int signal) {
 
 int Verdict::exit_code() const {
   if (failure_) return failure_->outcome.exit_code();
+  if (continued_ && !broken_) return kToBeContinued;
   return interrupt_ ? 128 + *interrupt_ : 0;
 }
 
 std::string Verdict::last_words(const std::string& host, std::span<const std::string> tail, const Paint& paint) const {
-  if (interrupt_) return fmt::format("stopped by {}\n", name_of_signal(*interrupt_));
+  if (interrupt_)
+    return fmt::format("stopped by {}{}\n", name_of_signal(*interrupt_),
+                       exit_code() == kToBeContinued ? ", to be continued" : "");
   if (!failure_) return {};
   std::string text;
   if (!tail.empty()) {

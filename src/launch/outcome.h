@@ -9,13 +9,17 @@
 // How ranks ended, and what that means for the job. All pure.
 namespace ronde::launch {
 
+// The exit code of a rank that stopped in time, with a checkpoint: a peaceful end, and the job is to be started again.
+inline constexpr int kToBeContinued = 75;
+
 // How one process ended.
 struct Outcome {
   int code = 0;
   int signal = 0;  // that ended it; 0: none did
 
   static Outcome from_status(int status);  // as waitpid(2) gives it
-  bool failed() const { return code != 0 || signal != 0; }
+  bool to_be_continued() const { return code == kToBeContinued && signal == 0; }
+  bool failed() const { return (code != 0 || signal != 0) && !to_be_continued(); }
   int exit_code() const { return signal != 0 ? 128 + signal : code; }  // as shells have it
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
@@ -24,7 +28,8 @@ std::string name_of_signal(int signal);        // "signal 9 (killed)"
 std::string describe(const Outcome& outcome);  // "exit code 7" or "signal 9 (killed)"
 
 // What is to be said and returned at the end of a job: the first failure counts, unless the launcher had already been
-// told to stop.
+// told to stop. A job whose ranks have ended well, some of them to be continued, is to be continued, whether or not the
+// launcher was told to stop.
 class Verdict {
  public:
   struct Failure {
@@ -45,6 +50,8 @@ class Verdict {
  private:
   std::optional<Failure> failure_;
   std::optional<int> interrupt_;
+  bool continued_ = false;  // a rank is to be continued
+  bool broken_ = false;     // a rank has failed, whenever that was
 };
 
 }  // namespace ronde::launch

@@ -13,6 +13,7 @@ using Texts = std::vector<std::string>;
 constexpr Outcome kFine{.code = 0, .signal = 0};
 constexpr Outcome kSeven{.code = 7, .signal = 0};
 constexpr Outcome kKilled{.code = 0, .signal = SIGKILL};
+constexpr Outcome kContinued{.code = 75, .signal = 0};
 
 TEST(Outcome, SaysHowAProcessEnded) {
   EXPECT_EQ(describe(kSeven), "exit code 7");
@@ -49,6 +50,29 @@ TEST(Verdict, AnInterruptAfterAFailureChangesNothing) {
   verdict.rank_ended(3, kKilled);
   verdict.interrupted(SIGINT);
   EXPECT_EQ(verdict.exit_code(), 137);
+}
+
+TEST(Verdict, ARankThatIsToBeContinuedHasNotFailed) {
+  EXPECT_FALSE(kContinued.failed());
+  Verdict verdict;
+  verdict.rank_ended(1, kContinued);
+  verdict.rank_ended(0, kFine);
+  EXPECT_EQ(verdict.exit_code(), 75);
+  EXPECT_FALSE(verdict.first_failure());
+  EXPECT_EQ(verdict.last_words("b2", {}, Paint()), "");
+  verdict.rank_ended(2, kSeven);
+  EXPECT_EQ(verdict.exit_code(), 7) << "one that failed counts more";
+}
+
+TEST(Verdict, AJobThatWasToldToStopIsToBeContinuedWhenItsRanksSayso) {
+  Verdict verdict;
+  verdict.interrupted(SIGTERM);
+  verdict.rank_ended(0, kContinued);
+  EXPECT_EQ(verdict.exit_code(), 75);
+  EXPECT_EQ(verdict.last_words("b2", {}, Paint()), "stopped by signal 15 (terminated), to be continued\n");
+  verdict.rank_ended(1, kKilled);
+  EXPECT_EQ(verdict.exit_code(), 143) << "not all ranks had the time";
+  EXPECT_EQ(verdict.last_words("b2", {}, Paint()), "stopped by signal 15 (terminated)\n");
 }
 
 TEST(Verdict, LastWordsEndWithWhoFailedFirst) {

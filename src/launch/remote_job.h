@@ -16,6 +16,7 @@ struct RemoteJob {
   std::vector<std::string> command;  // the launcher's command line
   std::string launcher;              // as messages name it: mpirun, hydra, srun, jsrun
   int stop_signal = 15;              // see stop_signal()
+  bool passes_user_signal = true;    // see passes_user_signal(); where not, SIGUSR1 is a request to stop
   int ranks = 1;
   Environment environment;          // the launcher starts with it
   Environment::Variables settings;  // and with these

@@ -5,12 +5,12 @@
 #include "ronde/base/format.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/launch/outcome.h"
 
 namespace ronde::launch {
 namespace {
 
 constexpr int kWrongInput = 2;
-constexpr int kToBeContinued = 75;
 
 std::chrono::nanoseconds delay_after(const RestartRules& rules, int attempt) {
   std::chrono::nanoseconds delay = rules.first_delay;

@@ -236,7 +236,8 @@ int run_started_rank(const StartedRank& rank) {
   }
   end_children(Deadline::after(5s));
   way->end(end);
-  if (rank.relay && (end.outcome.failed() || stops > 0)) hold(stops, signals, Deadline::after(rank.grace + kSettle));
+  const bool disliked = end.outcome.exit_code() != 0;  // by launchers
+  if (rank.relay && (disliked || stops > 0)) hold(stops, signals, Deadline::after(rank.grace + kSettle));
   return end.outcome.exit_code();
 }
 

@@ -96,7 +96,7 @@ class Watch {
   const std::string& verb_;
   const Stream& err_;
   int lifeline_;
-  Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
   Pipe ended_ = Pipe::make();
   Progress progress_;
   std::mutex mutex_;  // guards failure_

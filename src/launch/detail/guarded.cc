@@ -105,7 +105,7 @@ Watched watch(pid_t child, const Signals& signals, TerminalInput& input) {
 int guarded(const std::function<int(int lifeline)>& work, bool* signalled) {
   open_standard_descriptors();
   const Subreaper subreaper;
-  const Signals signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  const Signals signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1});
   Ends ends;
   std::fflush(nullptr);  // or both processes would write it
   const pid_t child = fork();

@@ -7,7 +7,7 @@ namespace ronde::launch::detail {
 
 std::optional<int> pause_for(std::chrono::nanoseconds duration) {
   const auto end = std::chrono::steady_clock::now() + duration;
-  const Signals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  const Signals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1});
   std::optional<int> came;
   while (!came && std::chrono::steady_clock::now() < end) {
     Poller poller;

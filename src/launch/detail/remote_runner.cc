@@ -25,7 +25,7 @@ RemoteRunner::RemoteRunner(const RemoteJob& job, std::string program, int lifeli
     : job_(job),
       program_(std::move(program)),
       lifeline_(lifeline),
-      signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}),
+      signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}),
       output_(job.out, job.err, job.ranks, job.display, job.append),
       escalation_(job.grace),
       out_{{}, FrameReader({})},
@@ -105,6 +105,10 @@ void RemoteRunner::take_signals() {
         ended_ = Outcome::from_status(status);
         end_time_ = Clock::now();
       }
+      continue;
+    }
+    if (number == SIGUSR1 && job_.passes_user_signal) {  // see Runner
+      send(number);
       continue;
     }
     told_to_stop_ = true;

@@ -35,7 +35,7 @@ int columns_for(const Job& job) {
 Runner::Runner(const Job& job, Start start)
     : job_(job),
       start_(std::move(start)),
-      signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}),
+      signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}),
       server_(static_cast<int>(job.binding.ranks.size())),
       output_(job.out, job.err, static_cast<int>(job.binding.ranks.size()), job.display, start_.attempt > 1),
       escalation_(job.grace) {}
@@ -99,6 +99,10 @@ void Runner::take_signals() {
     const int number = static_cast<int>(signal->ssi_signo);
     if (number == SIGCHLD) {
       reap(static_cast<pid_t>(signal->ssi_pid));
+      continue;
+    }
+    if (number == SIGUSR1) {  // means something to the ranks, such as that time is nearly over, and nothing to us
+      send(number);
       continue;
     }
     told_to_stop_ = true;
