@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "ronde/base/cache.h"
 #include "ronde/base/error.h"
 #include "ronde/base/json_text.h"
 
@@ -44,11 +45,8 @@ double number_of(const Json& json, const char* key) {
 }  // namespace
 
 std::filesystem::path default_roofline(const Environment& environment) {
-  if (const auto cache = environment.get("XDG_CACHE_HOME"); cache && !cache->empty())
-    return std::filesystem::path(*cache) / "ronde" / "roofline.json";
-  if (const auto home = environment.get("HOME"); home && !home->empty())
-    return std::filesystem::path(*home) / ".cache" / "ronde" / "roofline.json";
-  return {};
+  const std::filesystem::path folder = cache_folder(environment);
+  return folder.empty() ? folder : folder / "roofline.json";
 }
 
 nlohmann::ordered_json to_json(const MachineRates& rates) {
