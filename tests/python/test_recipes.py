@@ -8,17 +8,18 @@ import subprocess
 
 import pytest
 
-# What each must show: the measure in the lines that people read, and the key in the log that must get better, if any.
+# What each must show: the measure in the lines that people read; and where it learns something in so short a time, the
+# key in the log, and how good it must be at the end (an error: at most).
 RECIPES = {
     "imagenet-resnet50": ("accuracy", None),
     "imagenet-resnet50-lars": ("accuracy", None),
     "bigearthnet-resnet50": ("mAP", None),
     "cifar10-resnet": ("accuracy", None),
     "cifar10-quick": ("accuracy", None),
-    "unet-segmentation": ("IoU", "test_iou"),
-    "lstm-text": ("accuracy", "test_accuracy"),
-    "transformer-small": ("accuracy", "test_accuracy"),
-    "autoencoder": ("MSE", "test_mse"),
+    "unet-segmentation": ("IoU", ("test_iou", 0.38)),
+    "lstm-text": ("accuracy", ("test_accuracy", 0.6)),
+    "transformer-small": ("accuracy", ("test_accuracy", 0.6)),
+    "autoencoder": ("MSE", ("test_mse", 0.85)),
 }
 
 
@@ -48,18 +49,17 @@ def short_run(ronde, build_dir, clean_env, tmp_path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_short_version(short_run, name):
-    measure, better = RECIPES[name]
+    measure, learned = RECIPES[name]
     job, log = short_run(name, "--set", "checkpoint.every=0")
     assert job.returncode == 0, job.stderr
     epochs = [line for line in log if line["kind"] == "epoch"]
     assert len(epochs) >= 2 and all(math.isfinite(line["loss"]) for line in epochs), log
     assert re.search(rf"epoch 1/\d+: loss .*(test|validation) loss .*{measure} ", job.stdout), job.stdout
     assert re.search(rf"test .*{measure} ", job.stdout), job.stdout
-    if better:
-        first, last = epochs[0], epochs[-1]
-        assert last["loss"] < 0.8 * first["loss"], (first["loss"], last["loss"])
-        gain = last[better] - first[better]
-        assert (-gain if better == "test_mse" else gain) > 0.02, (first[better], last[better])
+    if learned:
+        key, bound = learned
+        assert epochs[-1]["loss"] < 0.8 * epochs[0]["loss"], epochs
+        assert epochs[-1][key] < bound if key == "test_mse" else epochs[-1][key] > bound, epochs[-1]
 
 
 def test_what_the_recipes_are_after_is_said(ronde):
@@ -80,7 +80,8 @@ def test_depths_of_cifar_resnets(short_run, depth):
 
 
 def test_labels_are_judged_by_validation_and_tested_once(short_run, build_dir, clean_env, tmp_path):
-    job, log = short_run("bigearthnet-resnet50", "--set", "data.samples=20", "--set", "model.name=mlp")
+    job, log = short_run("bigearthnet-resnet50", "--set", "data.samples=20", "--set", "data.resolution=16",
+                         "--set", "model.name=mlp")  # fmt: skip
     assert job.returncode == 0, job.stderr
     epochs, test = [line for line in log if line["kind"] == "epoch"], [line for line in log if line["kind"] == "test"]
     assert len(test) == 1 and log[-1] == test[0]
