@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
 
 namespace ronde::tests {
@@ -15,8 +14,7 @@ namespace ronde::tests {
 class Folder {
  public:
   Folder() {
-    // Not temp_directory_path(): libtorch for CUDA brings one of an older compiler, which crashes in programs of ours.
-    std::string pattern = Environment::of_process().get("TMPDIR").value_or("/tmp") + "/ronde_test_XXXXXX";
+    std::string pattern = std::filesystem::temp_directory_path() / "ronde_test_XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) throw Error::system(errno, "cannot make {}", pattern);
     path_ = pattern;
   }
