@@ -23,10 +23,16 @@
 namespace ronde::train {
 namespace {
 
-// Samples a pass: enough for a batch norm, and twice that.
-constexpr std::int64_t kFew = 2, kMore = 4;
-// The first step makes the optimizer's state.
-constexpr int kSteps = 2;
+// Samples a pass of the smaller rehearsal; the other has twice as many. Two are enough for a batch norm; but torch
+// takes other algorithms for tiny tensors than for those of a real batch, so small samples come in larger numbers.
+constexpr std::int64_t kLeastFew = 2, kMostFew = 16;
+constexpr std::int64_t kValues = 1 << 16;
+
+std::int64_t few_of(const Task& task, std::int64_t passes) {
+  const auto values = static_cast<std::int64_t>(task.samples->kind().values());
+  const std::int64_t wanted = std::clamp(kValues / values, kLeastFew, kMostFew);
+  return std::max(kLeastFew, std::min(wanted, task.samples->size() / (2 * passes)));
+}
 
 // Weights stay as they are, so that nothing can overflow; and sizes of f16 are those of bf16, whose steps never fail.
 Settings for_rehearsal(Settings settings) {
@@ -89,18 +95,19 @@ class Stage {
         settings_(for_rehearsal(settings)),
         session_(engine_alone(settings_), settings_),
         task_(make_task(session_)),
-        passes_(settings_.get<"train.accumulate">()) {}
+        passes_(settings_.get<"train.accumulate">()),
+        few_(few_of(task_, passes_)) {}
 
   Rehearsal play() {
     Rehearsal known = facts();
-    known.activations = Line::through({kFew, activations(kFew)}, {kMore, activations(kMore)});
+    known.activations = Line::through({few_, activations(few_)}, {2 * few_, activations(2 * few_)});
     const double before = in_use();
     Learner learner(session_, task_);
-    const auto few = step_peaks(learner, kFew), more = step_peaks(learner, kMore);
+    const auto few = step_peaks(learner, few_), more = step_peaks(learner, 2 * few_);
     for (const torch::Tensor& parameter : task_.network->parameters())
       if (parameter.grad().defined()) known.gradient_bytes += static_cast<double>(parameter.grad().nbytes());
     known.optimizer_bytes = std::max(0.0, in_use() - before - known.gradient_bytes);
-    known.step = fit_step(few, kFew, more, kMore);
+    known.step = fit_step(few, few_, more, 2 * few_);
     known.program_bytes = std::max(0.0, resident() - held());
     return known;
   }
@@ -117,8 +124,8 @@ class Stage {
           models::costs(*task_.network, {known.kind.channels, known.kind.height, known.kind.width}, batch));
     };
     known.flops = static_cast<double>(cost(1).flops);
-    known.touched =
-        Line::through({kFew, static_cast<double>(cost(kFew).bytes)}, {kMore, static_cast<double>(cost(kMore).bytes)});
+    known.touched = Line::through({few_, static_cast<double>(cost(few_).bytes)},
+                                  {2 * few_, static_cast<double>(cost(2 * few_).bytes)});
     return known;
   }
 
@@ -141,9 +148,9 @@ class Stage {
 
   std::vector<double> step_peaks(Learner& learner, std::int64_t samples) {
     const data::Batch batch = batch_of(samples * passes_);
-    for (int i = 1; i < kSteps; ++i) learner.step(i, batch);
+    if (step_ == 0) learner.step(++step_, batch);  // it makes the optimizer's state
     parallel::MemoryWatch watch;
-    learner.step(kSteps, batch);
+    learner.step(++step_, batch);
     first_not_finite(*task_.network);  // as a checkpoint asks
     std::vector<double> peaks;
     for (const parallel::MemoryMark& mark : watch.take()) peaks.push_back(static_cast<double>(mark.peak) - elsewhere_);
@@ -154,7 +161,8 @@ class Stage {
   const Settings settings_;
   Session session_;
   Task task_;
-  const std::int64_t passes_;
+  const std::int64_t passes_, few_;
+  std::int64_t step_ = 0;
 };
 
 }  // namespace

@@ -25,10 +25,10 @@ struct Rehearsal {
 
 // Trains a few steps with very few samples on the CPU, with everything that the settings ask for (optimizer, precision,
 // accumulation, recomputation), and watches what tensors are made. So nothing needs to be known of any network or
-// optimizer: what it says for a batch of hundreds follows from what two and four samples took.
+// optimizer: what it says for a batch of hundreds follows from what two small ones took.
 //
-// Takes as long as a few steps, and the memory of four samples. Weights, files and other ranks are not touched.
-// REQUIRES: no GPU is visible to this process (CUDA_VISIBLE_DEVICES is empty, or there is none).
+// Takes as long as a few steps, and the memory of at most 32 samples; of large ones, of four. Weights, files and other
+// ranks are not touched. REQUIRES: no GPU is visible to this process (CUDA_VISIBLE_DEVICES is empty, or there is none).
 // FAILS WITH: BadInput, System: what cannot be trained, in the words of `ronde train`.
 Rehearsal rehearse(const Settings& settings);
 
