@@ -3,6 +3,7 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/precision.h"
 
 namespace ronde::train {
 
@@ -17,11 +18,12 @@ Score evaluate(const Session& session, const Task& task, std::int64_t batch) {
                                        .ranks = session.size(),
                                        .shuffle = false,
                                        .recorder = session.recorder()});
+  const Precision precision = parse_precision(session.settings().get<"train.precision">());
   Score mine;
   while (const auto next = loader.next()) {
     if (next->size() == 0) continue;
     const Samples samples = samples_of(*next, {0, next->size()}, task, session.device());
-    const auto outputs = task.network->forward(samples.inputs);
+    const auto outputs = forward_in(precision, *task.network, samples.inputs);
     const double loss = task.plain_loss(outputs, samples.labels).item<double>();
     mine += score_of(outputs, samples.labels, loss / static_cast<double>(next->size()));
   }

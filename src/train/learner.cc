@@ -13,6 +13,8 @@
 namespace ronde::train {
 namespace {
 
+constexpr const char* kScalerKey = "loss_scale";
+
 comm::Compression compression_of(const std::string& name) {
   if (name == "f16") return comm::Compression::F16;
   return name == "bf16" ? comm::Compression::BF16 : comm::Compression::None;
@@ -27,6 +29,7 @@ Learner::Learner(const Session& session, Task& task)
       passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
       clip_norm_(session.settings().get<"train.clip_norm">()),
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
+      precision_(parse_precision(session.settings().get<"train.precision">())),
       optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
   const Settings& settings = session.settings();
   broadcast_parameters(*task.network, session.world());
@@ -37,6 +40,7 @@ Learner::Learner(const Session& session, Task& task)
                        DistributedOptions{.compression = compression_of(settings.get<"train.compression">()),
                                           .accumulate = passes_,
                                           .overlap = settings.get<"train.overlap">()});
+  if (precision_ == Precision::F16) scaling_.emplace(session, *task.network);
 }
 
 Totals Learner::step(std::int64_t number, const data::Batch& batch) {
@@ -49,12 +53,34 @@ Totals Learner::step(std::int64_t number, const data::Batch& batch) {
   torch::manual_seed(
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
   distributed_->zero_grad();
+  if (scaling_) scaling_->begin_step();
   Totals totals;
   for (int i = 0; i < passes_; ++i) pass(number, batch, data::share({0, batch.size()}, i, passes_), totals);
-  if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
-  distributed_->step();
+  if (!scaling_ || unscale(number)) {
+    if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
+    distributed_->step();
+  }
   totals.comm_wait = distributed_->seconds_waited() - waited;
   return totals;
+}
+
+// False: this step is skipped, on all ranks.
+bool Learner::unscale(std::int64_t number) {
+  distributed_->synchronize();
+  if (scaling_->unscale(number)) return true;
+  distributed_->zero_grad();
+  return false;
+}
+
+std::map<std::string, std::string> Learner::extra() const {
+  std::map<std::string, std::string> extra;
+  if (scaling_) extra[kScalerKey] = to_text(scaling_->scaler());
+  return extra;
+}
+
+void Learner::restore(const std::map<std::string, std::string>& extra) {
+  if (const auto found = extra.find(kScalerKey); scaling_ && found != extra.end())
+    scaling_->go_on_from(parse_scaler(found->second, scaling_->scaler()));
 }
 
 // Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The
@@ -64,18 +90,21 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
   torch::Tensor output, loss;
   {
     RONDE_SPAN("forward");
-    output = task_.network->forward(samples.inputs);
+    output = forward_in(precision_, *task_.network, samples.inputs);
     loss = task_.loss(output, samples.labels);
   }
   if (part.size() > 0) {
     torch::NoGradGuard no_grad;
     const double sum = task_.plain_loss(output, samples.labels).item<double>();
-    if (!std::isfinite(sum)) give_up(number, samples, output);
-    totals.score += score_of(output.detach(), samples.labels, sum / static_cast<double>(part.size()));
+    const bool finite = std::isfinite(sum);
+    if (!finite && !scaling_) give_up(number, samples, output);
+    if (!finite) scaling_->overflowed();  // the score of these samples is lost with the step
+    if (finite) totals.score += score_of(output.detach(), samples.labels, sum / static_cast<double>(part.size()));
   }
   RONDE_SPAN("backward");
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
-  (loss * (session_.size() / static_cast<double>(batch.global_size()))).backward();
+  const double scale = scaling_ ? scaling_->factor() : 1.0;
+  (loss * (scale * session_.size() / static_cast<double>(batch.global_size()))).backward();
 }
 
 void Learner::give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const {

@@ -122,10 +122,11 @@ std::string epoch_line(const EpochFacts& facts) {
   const auto score_text = [](const Score& score) {
     return fmt::format("loss {:.4f}, accuracy {}", score.mean_loss(), percent(score.accuracy(), 2));
   };
-  std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), score_text(facts.train));
-  if (facts.test) line += fmt::format("; test {}", score_text(*facts.test));
+  std::string line = fmt::format("{}:", epoch_text(facts.epoch, facts.epochs));
+  if (facts.train.samples > 0) line += fmt::format(" {};", score_text(facts.train));  // an earlier job has trained it
+  if (facts.test) line += fmt::format(" test {};", score_text(*facts.test));
   return line +
-         fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+         fmt::format(" {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
 }
 
 std::string summary_text(const Summary& summary) {
@@ -138,6 +139,7 @@ std::string summary_text(const Summary& summary) {
   table.add({"time", format_duration(summary.time)});
   table.add({"steps", fmt::format("{} in {} epochs, {} samples", grouped(summary.steps), grouped(summary.epochs),
                                   grouped(summary.samples))});
+  if (summary.skipped_steps) table.add({"skipped steps (overflow)", grouped(*summary.skipped_steps)});
   table.add({"samples/s", fmt::format("{} on {} rank{}", rate_text(summary.rates.samples_per_second), summary.ranks,
                                       summary.ranks == 1 ? "" : "s")});
   if (summary.efficiency) table.add({"scaling efficiency", percent(*summary.efficiency, 1) + " of one rank"});

@@ -47,6 +47,7 @@ struct Summary {
   std::optional<Score> test = {};
   std::optional<double> target_accuracy = {};                            // train.target_accuracy, 0 to 1,
   std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
+  std::optional<std::int64_t> skipped_steps = {};                        // f16: whose gradients overflowed
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
   Rates rates = {};                       // over all of it
   std::vector<std::pair<std::string, std::string>> places = {};  // {"log", "out/log.jsonl"}, ...

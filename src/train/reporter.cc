@@ -80,20 +80,25 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
   const Rates rates = pace_.rates();
   const double loss = since_written_.mean_loss(), accuracy = since_written_.accuracy();
   since_written_ = {};
-  files_->metrics.write(number, {{"kind", "train"},
-                                 {"epoch", epoch_},
-                                 {"loss", loss},
-                                 {"accuracy", accuracy},
-                                 {"lr", learning_rate},
-                                 {"samples_per_second", rates.samples_per_second},
-                                 {"input_share", rates.input_share},
-                                 {"comm_share", rates.comm_share}});
+  std::vector<Metric> line = {{"kind", "train"},
+                              {"epoch", epoch_},
+                              {"loss", loss},
+                              {"accuracy", accuracy},
+                              {"lr", learning_rate},
+                              {"samples_per_second", rates.samples_per_second},
+                              {"input_share", rates.input_share},
+                              {"comm_share", rates.comm_share}};
+  if (scaler_) line.insert(line.end(), {{"loss_scale", scaler_->scale}, {"skipped_steps", scaler_->skipped}});
+  files_->metrics.write(number, line);
   files_->board.write(number, {{"loss/train", loss},
                                {"accuracy/train", accuracy},
                                {"learning rate", learning_rate},
                                {"speed/samples per second", rates.samples_per_second},
                                {"speed/share waiting for input", rates.input_share},
                                {"speed/share waiting for ranks", rates.comm_share}});
+  if (scaler_)
+    files_->board.write(
+        number, {{"f16/loss scale", scaler_->scale}, {"f16/skipped steps", static_cast<double>(scaler_->skipped)}});
   files_->check(log_);
 }
 
@@ -138,6 +143,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .test = held_out_,
                   .time_to_target_accuracy = to_target_,
                   .rates = rates_between(start_, now_)};
+  if (scaler_) summary.skipped_steps = scaler_->skipped;
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
   summary.places = {{"log", files_->metrics.file().string()},

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ronde/base/log.h"
+#include "ronde/train/loss_scaler.h"
 #include "ronde/train/metrics_log.h"
 #include "ronde/train/progress.h"
 #include "ronde/train/session.h"
@@ -27,6 +28,7 @@ class Reporter {
   // FAILS WITH: System when output.dir cannot be written.
   void begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch);
   void step(std::int64_t number, const Totals& totals, double learning_rate);
+  void scaling(const LossScaler& scaler) { scaler_ = scaler; }  // as it is now; f16 only
   void epoch(std::int64_t epoch, std::int64_t step, const Score& held_out);
   void end(bool interrupted, const std::filesystem::path& checkpoints);
 
@@ -48,6 +50,7 @@ class Reporter {
   std::optional<std::chrono::nanoseconds> to_target_;
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;
+  std::optional<LossScaler> scaler_;
 };
 
 }  // namespace ronde::train

@@ -14,7 +14,8 @@ TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
           totals.input_wait,
           totals.comm_wait,
           totals.interrupted,
-          totals.keep};
+          totals.keep,
+          totals.leave};
 }
 
 Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
@@ -23,7 +24,8 @@ Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
           .input_wait = numbers[4],
           .comm_wait = numbers[5],
           .interrupted = numbers[6],
-          .keep = numbers[7]};
+          .keep = numbers[7],
+          .leave = numbers[8]};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

@@ -13,7 +13,8 @@ struct Totals {
   Score score;
   double input_wait = 0, comm_wait = 0;  // seconds
   double interrupted = 0;                // ranks that were asked to stop,
-  double keep = 0;                       // and that find it is time for a checkpoint
+  double keep = 0;                       // that find it is time for a checkpoint,
+  double leave = 0;                      // and that want to stop with one, to be continued
 };
 
 // The totals of each step over all ranks, one step late: ranks then never wait for them.
@@ -28,7 +29,7 @@ class TotalsOfSteps {
   std::optional<Totals> last();
 
  private:
-  using Numbers = std::array<double, 8>;
+  using Numbers = std::array<double, 9>;
   static Numbers numbers_of(const Totals& totals);
   static Totals totals_of(const Numbers& numbers);
 
