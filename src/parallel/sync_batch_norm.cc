@@ -25,6 +25,12 @@ Tensor along_channels(const Tensor& values, const Tensor& input) {
   return values.to(input.dtype()).view(shape);
 }
 
+// Sums over many values do not fit into bf16 or f16.
+Tensor exact(const Tensor& tensor) {
+  const bool is_exact = tensor.scalar_type() == torch::kFloat32 || tensor.scalar_type() == torch::kFloat64;
+  return is_exact ? tensor : tensor.to(torch::kFloat32);
+}
+
 struct Moments {
   Tensor mean = {}, variance = {};  // f64; of the values of all ranks
   double count = 0;
@@ -37,9 +43,7 @@ Moments moments_of_all(const Tensor& input, const comm::Group& group) {
   const std::int64_t count = input.numel() / channels;
   Tensor mine = torch::zeros({1, 1 + 2 * channels}, torch::kFloat64);
   if (count > 0) {
-    const bool exact = input.scalar_type() == torch::kFloat32 || input.scalar_type() == torch::kFloat64;
-    const auto [variance, mean] =
-        torch::var_mean(exact ? input : input.to(torch::kFloat32), all_but_channels(input), /*unbiased=*/false);
+    const auto [variance, mean] = torch::var_mean(exact(input), all_but_channels(input), /*unbiased=*/false);
     mine[0][0] = static_cast<double>(count);
     mine[0].slice(0, 1, 1 + channels).copy_(mean);
     mine[0].slice(0, 1 + channels).copy_(variance.to(torch::kFloat64) * static_cast<double>(count));
@@ -75,20 +79,25 @@ class Normalise : public torch::autograd::Function<Normalise> {
   // moments, and through them the outputs of all ranks, depend on it.
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
-    const Tensor &input = saved[0], &weight = saved[1];
+    const Tensor input = exact(saved[0]), &weight = saved[1];
     const auto held = context->saved_data["group"].toCapsule();
     const comm::Group& group = static_cast<const HeldGroup&>(*held).group;
     const auto dimensions = all_but_channels(input);
     const Tensor scale = along_channels(saved[3], input);
     const Tensor normal = (input - along_channels(saved[2], input)) * scale;
-    const Tensor& gradient = gradients[0];
+    const Tensor gradient = exact(gradients[0]);
     const Tensor by_bias = gradient.sum(dimensions), by_weight = (gradient * normal).sum(dimensions);
     Tensor sums = torch::stack({by_bias, by_weight}).to(torch::kFloat64);
     group.run({.input = buffer_of(sums)});
     sums /= context->saved_data["count"].toDouble();
     const Tensor by_input = along_channels(weight, input) * scale *
                             (gradient - along_channels(sums[0], input) - normal * along_channels(sums[1], input));
-    return {by_input, by_weight.to(weight.dtype()), by_bias.to(weight.dtype()), Tensor(), Tensor(), Tensor()};
+    return {by_input.to(saved[0].dtype()),
+            by_weight.to(weight.dtype()),
+            by_bias.to(weight.dtype()),
+            Tensor(),
+            Tensor(),
+            Tensor()};
   }
 };
 

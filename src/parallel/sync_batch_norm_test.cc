@@ -68,6 +68,19 @@ TEST(SyncBatchNorm, KnowsEmptySharesAndTooFewValues) {
   });
 }
 
+// 1,001 is no number of bf16.
+TEST(SyncBatchNorm, SumsOfShortTypesAreExact) {
+  comm::run_ranks(2, [](comm::Engine& engine) {
+    SyncBatchNorm norm(2, engine.world());
+    const Tensor input = torch::randn({1001, 2}).to(torch::kBFloat16).requires_grad_();
+    const Tensor output = norm->forward(input);
+    EXPECT_EQ(output.scalar_type(), torch::kBFloat16);
+    output.sum().backward();
+    EXPECT_EQ(norm->bias.grad()[0].item<float>(), 1001);
+    EXPECT_EQ(input.grad().scalar_type(), torch::kBFloat16);
+  });
+}
+
 TEST(SyncBatchNorm, TellsNobodyInEvaluation) {
   comm::run_ranks(2, [](comm::Engine& engine) {
     SyncBatchNorm norm(2, engine.world());

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "ronde/base/clock.h"
 #include "ronde/models/safetensors.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/checkpoint_share.h"
@@ -39,6 +40,7 @@ struct CheckpointWriter::Impl {
   std::mutex mutex;  // guards what follows
   std::optional<Error> error;
   std::optional<std::filesystem::path> newest;
+  std::optional<CheckpointCost> cost;
 
   void fail(const Error& failure) {
     const std::lock_guard lock(mutex);
@@ -59,13 +61,17 @@ struct CheckpointWriter::Impl {
     return false;
   }
 
-  void write(const CheckpointShare& share) {
+  // `lost`: what training has lost by it so far; nothing: it waits until this is done.
+  void write(const CheckpointShare& share, std::chrono::nanoseconds begin,
+             std::optional<std::chrono::nanoseconds> lost) {
     guarded([&] {
       const trace::Span span("checkpoint write", "checkpoint",
                              {{"step", share.info.step}, {"bytes", bytes_of(share.model) + bytes_of(share.optimizer)}});
       auto path = save_share(options.checkpoint, share);
+      const auto total = monotonic_now() - begin;
       const std::lock_guard lock(mutex);
       newest = std::move(path);
+      cost = {.lost = lost.value_or(total), .total = total};
     });
     busy = false;
   }
@@ -79,19 +85,21 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::save(const Checkpoint& checkpoint) {
+  const auto begin = monotonic_now();
   wait();
   CheckpointShare share = take_share(checkpoint, impl_->options.checkpoint);
   impl_->busy = true;
-  if (!impl_->options.background) return impl_->write(share);
+  if (!impl_->options.background) return impl_->write(share, begin, {});
   const bool started = impl_->guarded([&] {
     {
       const trace::Span span("checkpoint copy", "checkpoint", {{"step", share.info.step}});
       copy_tensors(share.model);
       copy_tensors(share.optimizer);
     }
-    impl_->thread = std::thread([impl = impl_.get(), share = std::move(share)] {
+    const auto lost = monotonic_now() - begin;
+    impl_->thread = std::thread([impl = impl_.get(), share = std::move(share), begin, lost] {
       const trace::Scope scope(impl->options.recorder, "checkpoint");
-      impl->write(share);
+      impl->write(share, begin, lost);
     });
   });
   if (!started) impl_->busy = false;
@@ -113,6 +121,11 @@ std::optional<Error> CheckpointWriter::take_error() {
 std::optional<std::filesystem::path> CheckpointWriter::newest() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->newest;
+}
+
+std::optional<CheckpointCost> CheckpointWriter::cost() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->cost;
 }
 
 }  // namespace ronde::train

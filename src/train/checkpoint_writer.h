@@ -7,6 +7,7 @@
 #include "ronde/base/error.h"
 #include "ronde/trace/recorder.h"
 #include "ronde/train/checkpoint.h"
+#include "ronde/train/checkpoint_interval.h"
 
 namespace ronde::train {
 
@@ -40,6 +41,8 @@ class CheckpointWriter {
   std::optional<Error> take_error();
   // The last checkpoint that this writer has put in place.
   std::optional<std::filesystem::path> newest() const;
+  // What that one has cost.
+  std::optional<CheckpointCost> cost() const;
 
  private:
   struct Impl;

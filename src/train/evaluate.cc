@@ -3,6 +3,7 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/precision.h"
 #include "ronde/train/tally.h"
 
 namespace ronde::train {
@@ -18,11 +19,12 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
                                 .ranks = session.size(),
                                 .shuffle = false,
                                 .recorder = session.recorder()});
+  const Precision precision = parse_precision(session.settings().get<"train.precision">());
   Tally tally(samples.kind().target, samples.kind().classes);
   while (const auto next = loader.next()) {
     if (next->size() == 0) continue;
     const Samples part = samples_of(*next, {0, next->size()}, task, session.device());
-    const auto outputs = task.network->forward(part.inputs);
+    const auto outputs = forward_in(precision, *task.network, part.inputs);
     tally.add(outputs, part.targets, task.plain_loss(outputs, part.targets).item<double>());
   }
   task.network->train();

@@ -1,11 +1,13 @@
 #include "ronde/train/job.h"
 
+#include "ronde/base/clock.h"
 #include "ronde/base/environment.h"
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/models/tensor_map.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/train/agree.h"
+#include "ronde/train/hardware.h"
 #include "ronde/train/interrupt.h"
 #include "ronde/train/trainer.h"
 
@@ -20,7 +22,7 @@ Settings with_consequences(Settings settings) {
 // What is process-wide in torch.
 void prepare_torch(const Settings& settings) {
   if (settings.get<"memory.arena">()) install_arena(arena_options(settings));
-  if (settings.get<"train.deterministic">()) at::globalContext().setDeterministicAlgorithms(true, false);
+  apply_device_settings(settings);
 }
 
 // When this rank fails, the others are to know why.
@@ -40,9 +42,14 @@ int as_one_of_many(const Settings& settings, Work work) {
 }  // namespace
 
 int run_training(const Settings& settings, const Log& log) {
-  const Interrupt interrupt;
+  const TimeLimit limit(monotonic_now(), time_left(settings, std::chrono::system_clock::now()));
   return as_one_of_many(with_consequences(settings), [&](Session& session) {
-    return Trainer(session, interrupt, log).run().interrupted ? kInterruptedExit : 0;
+    announce_arithmetic(session, log);
+    // Before ranks have met, and after they have failed, there is nothing to save: signals then end the process.
+    const Interrupt interrupt;
+    const Outcome outcome = Trainer(session, interrupt, log, limit).run();
+    if (outcome.interrupted) return kInterruptedExit;
+    return outcome.to_be_continued ? kToBeContinuedExit : 0;
   });
 }
 
@@ -66,6 +73,7 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
   const Checkpoint loaded = load_checkpoint(path);
   const Settings settings = settings_of(loaded.info, path.string(), flags, environment);
   return as_one_of_many(settings, [&](Session& session) {
+    require_precision(parse_precision(settings.get<"train.precision">()), hardware_of(session));
     const Task task = make_task(session);
     models::copy_values(loaded.model, models::state_of(*task.network), path.string());
     const Results results =

@@ -10,7 +10,8 @@
 // sight, so that a program may be built without seeing its headers.
 namespace ronde::train {
 
-// Trains as the settings say; every rank of the job calls it. Returns the exit code: 0, or 130 after an interrupt.
+// Trains as the settings say; every rank of the job calls it. Returns the exit code: 0; 130 after an interrupt;
+// 75 when it stopped in time, by a deadline or a scheduler's signal, with a checkpoint to go on from.
 // FAILS WITH: BadInput for what cannot be trained, ranks that differ; as Handle::wait(); System.
 int run_training(const Settings& settings, const Log& log);
 

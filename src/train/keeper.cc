@@ -1,5 +1,8 @@
 #include "ronde/train/keeper.h"
 
+#include <algorithm>
+#include <ranges>
+
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
@@ -14,6 +17,9 @@ namespace ronde::train {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr auto kFirstAutomatic = std::chrono::minutes(1);  // soon, since its cost is not known before
+constexpr int kMostCopies = 3;  // of the weights in a checkpoint: optimizers keep up to two more
 
 std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded) {
   const Settings& settings = session.settings();
@@ -33,6 +39,7 @@ std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::p
 }  // namespace
 
 Every parse_every(std::string_view text) {
+  if (trim(text) == "auto") return {.automatic = true};
   if (const auto steps = parse_number<std::int64_t>(trim(text)); steps && *steps >= 0) return {.steps = *steps};
   try {
     const auto time = parse_duration(text);
@@ -40,7 +47,7 @@ Every parse_every(std::string_view text) {
   } catch (const Error&) {  // said better below
   }
   throw Error::bad_input(
-      "checkpoint.every is '{}': write a number of steps (500), a time (10min), or 0 for the end only", text);
+      "checkpoint.every is '{}': write a number of steps (500), a time (10min), auto, or 0 for the end only", text);
 }
 
 fs::path find_checkpoint(const fs::path& path) {
@@ -57,7 +64,9 @@ Keeper::Keeper(const Session& session, Log log)
       sharded_(session.settings().get<"checkpoint.sharded">() && session.size() > 1),
       folder_(fs::path(session.settings().get<"output.dir">()) / "checkpoints"),
       writer_(writer_for(session, folder_, sharded_)),
-      kept_at_(monotonic_now()) {}
+      kept_at_(monotonic_now()),
+      interval_(std::min<std::chrono::nanoseconds>(
+          kFirstAutomatic, session.settings().get<"checkpoint.mtbf">() / session.engine().nodes())) {}
 
 Keeper::~Keeper() = default;
 
@@ -86,7 +95,8 @@ std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::O
   if (session_.rank() == 0) {
     if (const auto path = chosen()) {
       load(*path, network, optimizer, standing);
-      found = fmt::format("{} {}", standing.step, data::to_text(standing.position));
+      found = fmt::format("{}\n{}", standing.step, data::to_text(standing.position));
+      for (const auto& [key, value] : standing.extra) found += fmt::format("\n{}={}", key, value);
       started_from_ = *path;
     } else {
       put_aside();
@@ -96,10 +106,15 @@ std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::O
   if (found.empty()) return {};
   broadcast_parameters(network, session_.world());
   broadcast_optimizer(optimizer, session_.world());
-  const auto blank = found.find(' ');
-  standing.step = *parse_number<std::int64_t>(std::string_view(found).substr(0, blank));
-  standing.position = data::parse_position(found.substr(blank + 1));
+  const auto lines = split(found, '\n');
+  standing.step = *parse_number<std::int64_t>(lines[0]);
+  standing.position = data::parse_position(lines[1]);
+  for (const auto line : lines | std::views::drop(2)) {
+    const auto equals = line.find('=');
+    standing.extra[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+  }
   kept_step_ = standing.step;
+  kept_extra_ = standing.extra;
   return standing;
 }
 
@@ -110,19 +125,46 @@ void Keeper::load(const fs::path& path, models::Network& network, torch::optim::
   restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string());
   standing = {
       .step = checkpoint.info.step,
-      .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed}};
+      .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
+      .extra = checkpoint.info.extra};
   log_.info("training goes on after step {}, from {}", standing.step, path.string());
 }
 
-bool Keeper::due(std::int64_t step) const {
+// What one costs is known to rank 0, so it decides where the interval comes from that.
+bool Keeper::due(std::int64_t step) {
   if (every_.steps > 0) return step % every_.steps == 0;
-  return every_.time.count() > 0 && monotonic_now() - kept_at_ >= every_.time && !(writer_ && writer_->busy());
+  if (every_.automatic && session_.rank() != 0) return false;
+  learn_cost();
+  const auto interval = every_.automatic ? interval_ : every_.time;
+  return interval.count() > 0 && monotonic_now() - kept_at_ >= interval && !(writer_ && writer_->busy());
+}
+
+// Said when it is first known, and when it has changed much.
+void Keeper::learn_cost() {
+  if (!every_.automatic || writer_->busy() || writer_->cost() == cost_) return;
+  cost_ = writer_->cost();
+  const auto mtbf = session_.settings().get<"checkpoint.mtbf">();
+  const int nodes = session_.engine().nodes();
+  const auto interval = chosen_interval(*cost_, mtbf, nodes);
+  if (interval > 2 * said_ || 2 * interval < said_) {
+    said_ = interval;
+    log_.info("{}", interval_sentence(*cost_, mtbf, nodes));
+  }
+  interval_ = interval;
+}
+
+std::chrono::nanoseconds Keeper::expected_time(const models::Network& network) const {
+  if (const auto cost = writer_ ? writer_->cost() : std::nullopt) return cost->total;
+  std::uint64_t bytes = 0;
+  for (const auto& parameter : network.parameters()) bytes += parameter.nbytes();
+  return guessed_time(kMostCopies * bytes);
 }
 
 void Keeper::keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer) {
   kept_at_ = monotonic_now();
-  if (standing.step == kept_step_) return;
+  if (standing.step == kept_step_ && standing.extra == kept_extra_) return;
   kept_step_ = standing.step;
+  kept_extra_ = standing.extra;
   if (!writer_) return;
   if (const auto bad = first_not_finite(network))
     return log_.warn("no checkpoint of step {} is kept: {} is not finite", standing.step, *bad);
@@ -130,13 +172,15 @@ void Keeper::keep(const Standing& standing, const models::Network& network, cons
                                  .epoch = standing.position.epoch,
                                  .samples = standing.position.position,
                                  .seed = standing.position.seed,
-                                 .ranks = session_.size()},
+                                 .ranks = session_.size(),
+                                 .extra = standing.extra},
                         .model = models::state_of(network),
                         .optimizer = state_tensors(optimizer, network.named_parameters())};
   for (std::size_t i = 0; i < kSettings.size(); ++i)
     checkpoint.info.settings[std::string(kSettings[i].key)] = session_.settings().entries()[i].text;
   writer_->save(checkpoint);
   warn_about_errors();
+  warn_about_grace();
 }
 
 void Keeper::finish() {
@@ -149,6 +193,18 @@ void Keeper::warn_about_errors() {
   if (const auto error = writer_->take_error())
     log_.warn("a checkpoint could not be written, and training goes on; the older ones are as they were: {}",
               error->what());
+}
+
+// After SIGTERM, what 'ronde run' allows must be enough for a checkpoint.
+void Keeper::warn_about_grace() {
+  const auto grace = session_.settings().get<"launch.grace">();
+  const auto cost = writer_->cost();
+  if (session_.rank() != 0 || grace_warned_ || !cost || cost->total < grace) return;
+  grace_warned_ = true;
+  log_.warn(
+      "a checkpoint takes {}: too long for one after SIGTERM, since ranks are then killed after launch.grace, {}; a "
+      "deadline or SIGUSR1 leaves more time",
+      format_duration(cost->total), format_duration(grace));
 }
 
 fs::path Keeper::newest() const {

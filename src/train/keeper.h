@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,19 +17,21 @@
 
 namespace ronde::train {
 
-// checkpoint.every: after so many steps, or after so much time; neither: only at the end. Pure.
+// checkpoint.every: after so many steps, or after so much time, or as often as it pays; none: only at the end. Pure.
 struct Every {
   std::int64_t steps = 0;
   std::chrono::nanoseconds time{0};
+  bool automatic = false;
   friend bool operator==(const Every&, const Every&) = default;
 };
-// "500", "10min", "0". FAILS WITH: BadInput.
+// "500", "10min", "auto", "0". FAILS WITH: BadInput.
 Every parse_every(std::string_view text);
 
 // Where a training stands.
 struct Standing {
   std::int64_t step = 0;
   data::Position position = {};
+  std::map<std::string, std::string> extra = {};  // what else a training needs to go on; no line breaks
 };
 
 // Keeps checkpoints of a training in output.dir/checkpoints, and finds the one to go on from. Every rank has one and
@@ -44,12 +47,15 @@ class Keeper {
   std::optional<Standing> resume(models::Network& network, torch::optim::Optimizer& optimizer);
 
   // Whether this rank finds that it is time for one; ranks may differ in that, and agree before they call keep().
-  bool due(std::int64_t step) const;
+  bool due(std::int64_t step);
   // An error while it is written is a warning, and training goes on.
   void keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer);
   void finish();  // waits until the last one is written
 
   std::filesystem::path newest() const;  // that this training has written, or started from; empty: none
+  // How long the next one will take until it is safely written: as long as the last, or a guess; for a rank that
+  // writes.
+  std::chrono::nanoseconds expected_time(const models::Network& network) const;
 
  private:
   void load(const std::filesystem::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
@@ -57,6 +63,8 @@ class Keeper {
   std::optional<std::filesystem::path> chosen() const;
   void put_aside() const;
   void warn_about_errors();
+  void warn_about_grace();
+  void learn_cost();
 
   const Session& session_;
   const Log log_;
@@ -66,7 +74,11 @@ class Keeper {
   std::unique_ptr<CheckpointWriter> writer_;  // of ranks that write
   std::filesystem::path started_from_;
   std::int64_t kept_step_ = -1;
+  std::map<std::string, std::string> kept_extra_;
   std::chrono::nanoseconds kept_at_;
+  std::chrono::nanoseconds interval_, said_{0};  // checkpoint.every = auto: as it is now, and as it was told
+  std::optional<CheckpointCost> cost_;
+  bool grace_warned_ = false;
 };
 
 // The checkpoint at a path: the folder of one, or the newest in the output.dir of a training.

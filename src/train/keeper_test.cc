@@ -11,6 +11,7 @@ TEST(Every, ReadsStepsAndTimes) {
   EXPECT_EQ(parse_every("500"), (Every{.steps = 500}));
   EXPECT_EQ(parse_every("0"), Every{});
   EXPECT_EQ(parse_every("10min"), (Every{.time = std::chrono::minutes(10)}));
+  EXPECT_EQ(parse_every("auto"), (Every{.automatic = true}));
 }
 
 TEST(Every, RefusesTheRest) {

@@ -20,6 +20,8 @@
 namespace ronde::train {
 namespace {
 
+constexpr const char* kScalerKey = "loss_scale";
+
 data::BatchPlan plan_of(const Settings& settings, const Task& task) {
   const std::int64_t samples = task.samples->size();
   return {.samples = samples, .batch = std::min(settings.get<"train.batch">(), samples), .keep_short = false};
@@ -37,6 +39,7 @@ Learner::Learner(const Session& session, Task& task)
       noise_every_(noise_interval(session.settings(), session.size())),
       clip_norm_(session.settings().get<"train.clip_norm">()),
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
+      precision_(parse_precision(session.settings().get<"train.precision">())),
       optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
   const Settings& settings = session.settings();
   load_first_weights(session, task);
@@ -51,6 +54,7 @@ Learner::Learner(const Session& session, Task& task)
                                           .accumulate = passes_,
                                           .overlap = settings.get<"train.overlap">(),
                                           .local = sync_every_ > 1});
+  if (precision_ == Precision::F16) scaling_.emplace(session, *task.network);
 }
 
 Totals Learner::step(std::int64_t number, const data::Batch& batch) {
@@ -63,11 +67,14 @@ Totals Learner::step(std::int64_t number, const data::Batch& batch) {
   distributed_->zero_grad();
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
   distributed_->measure_gradients(measured);
+  if (scaling_) scaling_->begin_step();
   Totals totals;
   for (int i = 0; i < passes_; ++i) pass(number, batch, data::share({0, batch.size()}, i, passes_), totals);
   if (measured) totals.noise = measured_noise(batch);
-  if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
-  distributed_->step();
+  if (!scaling_ || unscale(number)) {
+    if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
+    distributed_->step();
+  }
   totals.comm_wait = distributed_->seconds_waited() - waited;
   if (sync_every_ == 1) return totals;
   apart_ = true;
@@ -94,8 +101,28 @@ double Learner::learning_rate_at(const data::Batch& batch) const {
 NoiseSums Learner::measured_noise(const data::Batch& batch) {
   const parallel::GradientNorms norms = distributed_->gradient_norms();
   const std::int64_t samples = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
-  return noise_sums(norms.local, norms.reduced, static_cast<double>(samples),
+  const double scale = scaling_ ? scaling_->scaler().scale : 1;  // of the loss, and so of gradients
+  return noise_sums(norms.local / (scale * scale), norms.reduced / (scale * scale), static_cast<double>(samples),
                     session_.size() / static_cast<double>(batch.global_size()));
+}
+
+// False: this step is skipped, on all ranks.
+bool Learner::unscale(std::int64_t number) {
+  distributed_->synchronize();
+  if (scaling_->unscale(number)) return true;
+  distributed_->zero_grad();
+  return false;
+}
+
+std::map<std::string, std::string> Learner::extra() const {
+  std::map<std::string, std::string> extra;
+  if (scaling_) extra[kScalerKey] = to_text(scaling_->scaler());
+  return extra;
+}
+
+void Learner::restore(const std::map<std::string, std::string>& extra) {
+  if (const auto found = extra.find(kScalerKey); scaling_ && found != extra.end())
+    scaling_->go_on_from(parse_scaler(found->second, scaling_->scaler()));
 }
 
 // Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The
@@ -105,19 +132,23 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
   torch::Tensor output, loss;
   {
     RONDE_SPAN("forward");
-    output = task_.network->forward(samples.inputs);
+    output = forward_in(precision_, *task_.network, samples.inputs);
     loss = task_.loss(output, samples.targets);
   }
   if (part.size() > 0) {
     torch::NoGradGuard no_grad;
     const double sum = (task_.smoothed ? task_.plain_loss(output, samples.targets) : loss).item<double>();
-    if (!std::isfinite(sum)) give_up(number, samples, output);
-    totals.score +=
-        score_of(batch.facts().kind.target, output.detach(), samples.targets, sum / static_cast<double>(part.size()));
+    const bool finite = std::isfinite(sum);
+    if (!finite && !scaling_) give_up(number, samples, output);
+    if (!finite) scaling_->overflowed();  // the score of these samples is lost with the step
+    if (finite)
+      totals.score +=
+          score_of(batch.facts().kind.target, output.detach(), samples.targets, sum / static_cast<double>(part.size()));
   }
   RONDE_SPAN("backward");
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
-  (loss * (session_.size() / static_cast<double>(batch.global_size()))).backward();
+  const double scale = scaling_ ? scaling_->factor() : 1.0;
+  (loss * (scale * session_.size() / static_cast<double>(batch.global_size()))).backward();
 }
 
 void Learner::give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const {

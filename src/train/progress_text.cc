@@ -142,9 +142,10 @@ std::string progress_line(const ProgressFacts& facts) {
 }
 
 std::string epoch_line(const EpochFacts& facts) {
-  std::string line = fmt::format("{}: {}", epoch_text(facts.epoch, facts.epochs), text_of(facts.train, false));
-  if (facts.held_out) line += fmt::format("; {} {}", facts.held_out_name, text_of(*facts.held_out, false));
-  line += fmt::format("; {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
+  std::string line = fmt::format("{}:", epoch_text(facts.epoch, facts.epochs));
+  if (facts.trained) line += fmt::format(" {};", text_of(facts.train, false));
+  if (facts.held_out) line += fmt::format(" {} {};", facts.held_out_name, text_of(*facts.held_out, false));
+  line += fmt::format(" {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
   if (facts.noise_scale) line += fmt::format("; {}", noise_text(*facts.noise_scale));
   return line;
 }
@@ -154,6 +155,7 @@ std::string summary_text(const Summary& summary) {
   table.add({"time", format_duration(summary.time)});
   table.add({"steps", fmt::format("{} in {} epochs, {} samples", grouped(summary.steps), grouped(summary.epochs),
                                   grouped(summary.samples))});
+  if (summary.skipped_steps) table.add({"skipped steps (overflow)", grouped(*summary.skipped_steps)});
   table.add({"samples/s", fmt::format("{} on {} rank{}", rate_text(summary.rates.samples_per_second), summary.ranks,
                                       summary.ranks == 1 ? "" : "s")});
   if (summary.efficiency) table.add({"scaling efficiency", percent(*summary.efficiency, 1) + " of one rank"});

@@ -32,6 +32,7 @@ std::string progress_line(const ProgressFacts& facts);
 struct EpochFacts {
   std::int64_t epoch = 0, epochs = 1;  // counted from 0
   Results train = {};
+  bool trained = true;                   // false: an earlier job has trained it
   std::optional<Results> held_out = {};  // when there was an evaluation,
   std::string held_out_name = "test";    // and of what
   std::chrono::nanoseconds time{0};
@@ -49,6 +50,7 @@ struct Summary {
   std::optional<Results> validation = {}, test = {};
   std::optional<double> target_accuracy = {};                            // train.target_accuracy, 0 to 1,
   std::optional<std::chrono::nanoseconds> time_to_target_accuracy = {};  // and when it was reached
+  std::optional<std::int64_t> skipped_steps = {};                        // f16: whose gradients overflowed
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
   Rates rates = {};                       // over all of it
   std::optional<double> noise_scale = {};

@@ -109,6 +109,7 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
                                  {"samples_per_second", rates.samples_per_second},
                                  {"input_share", rates.input_share},
                                  {"comm_share", rates.comm_share}});
+  if (scaler_) metrics.insert(metrics.end(), {{"loss_scale", scaler_->scale}, {"skipped_steps", scaler_->skipped}});
   files_->metrics.write(number, with_noise(std::move(metrics)));
   std::vector<Scalar> scalars = scalars_of(results, "train");
   scalars.insert(scalars.end(), {{"learning rate", learning_rate},
@@ -116,6 +117,9 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
                                  {"speed/share waiting for input", rates.input_share},
                                  {"speed/share waiting for ranks", rates.comm_share}});
   if (noise_.value()) scalars.push_back({"gradient noise scale", *noise_.value()});
+  if (scaler_)
+    scalars.insert(scalars.end(),
+                   {{"f16/loss scale", scaler_->scale}, {"f16/skipped steps", static_cast<double>(scaler_->skipped)}});
   files_->board.write(number, scalars);
   files_->check(log_);
 }
@@ -129,6 +133,7 @@ void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_
     progress_->show(EpochFacts{.epoch = epoch,
                                .epochs = session_.settings().get<"train.epochs">(),
                                .train = results_of(epoch_score_, target_),
+                               .trained = epoch_score_.samples > 0,
                                .held_out = held_out,
                                .held_out_name = name,
                                .time = monotonic_now() - epoch_start_.at,
@@ -186,6 +191,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .time_to_target_accuracy = to_target_,
                   .rates = rates_between(start_, now_),
                   .noise_scale = noise_.value()};
+  if (scaler_) summary.skipped_steps = scaler_->skipped;
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
   summary.efficiency = compare_with_one_rank(summary);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ronde/base/log.h"
+#include "ronde/train/loss_scaler.h"
 #include "ronde/train/metrics_log.h"
 #include "ronde/train/progress.h"
 #include "ronde/train/session.h"
@@ -28,6 +29,7 @@ class Reporter {
   // FAILS WITH: System when output.dir cannot be written.
   void begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch);
   void step(std::int64_t number, const Totals& totals, double learning_rate);
+  void scaling(const LossScaler& scaler) { scaler_ = scaler; }  // as it is now; f16 only
   // `held_out`: what the evaluation after an epoch came to; `name`: of which samples, "test" or "validation".
   void epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name);
   // After the last epoch, where the samples for testing have been kept back until then.
@@ -57,6 +59,7 @@ class Reporter {
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;
   NoiseScale noise_;
+  std::optional<LossScaler> scaler_;
 };
 
 }  // namespace ronde::train

@@ -6,7 +6,7 @@
 namespace ronde::train {
 
 TotalsOfSteps::Numbers TotalsOfSteps::numbers_of(const Totals& totals) {
-  Numbers numbers{totals.input_wait,  totals.comm_wait,     totals.interrupted, totals.keep,
+  Numbers numbers{totals.input_wait,  totals.comm_wait,     totals.interrupted, totals.keep,     totals.leave,
                   totals.noise.small, totals.noise.inverse, totals.noise.parts, totals.noise.big};
   std::ranges::copy(train::numbers_of(totals.score), numbers.begin() + kOwn);
   return numbers;
@@ -20,7 +20,8 @@ Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
           .comm_wait = numbers[1],
           .interrupted = numbers[2],
           .keep = numbers[3],
-          .noise = {.small = numbers[4], .inverse = numbers[5], .parts = numbers[6], .big = numbers[7]}};
+          .leave = numbers[4],
+          .noise = {.small = numbers[5], .inverse = numbers[6], .parts = numbers[7], .big = numbers[8]}};
 }
 
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {

@@ -14,7 +14,8 @@ struct Totals {
   Score score;
   double input_wait = 0, comm_wait = 0;  // seconds
   double interrupted = 0;                // ranks that were asked to stop,
-  double keep = 0;                       // and that find it is time for a checkpoint
+  double keep = 0;                       // that find it is time for a checkpoint,
+  double leave = 0;                      // and that want to stop with one, to be continued
   NoiseSums noise = {};                  // of gradients, in steps where it is measured
 };
 
@@ -30,7 +31,7 @@ class TotalsOfSteps {
   std::optional<Totals> last();
 
  private:
-  static constexpr std::size_t kOwn = 8;  // numbers before those of the score
+  static constexpr std::size_t kOwn = 9;  // numbers before those of the score
   using Numbers = std::array<double, kOwn + std::tuple_size_v<ScoreNumbers>>;
   static Numbers numbers_of(const Totals& totals);
   static Totals totals_of(const Numbers& numbers);

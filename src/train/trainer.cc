@@ -1,11 +1,15 @@
 #include "ronde/train/trainer.h"
 
+#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/units.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::train {
 namespace {
+
+constexpr const char* kEvaluated = "evaluated";  // in a checkpoint: whether its last epoch was
 
 std::int64_t checked_batch(const Session& session, const Task& task) {
   const std::int64_t batch = session.settings().get<"train.batch">();
@@ -21,9 +25,11 @@ std::int64_t checked_batch(const Session& session, const Task& task) {
 
 }  // namespace
 
-Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log)
+Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, TimeLimit limit)
     : session_(session),
       interrupt_(interrupt),
+      log_(log),
+      limit_(limit),
       task_(make_task(session)),
       learner_(session, task_),
       keeper_(session, log),
@@ -35,11 +41,17 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log)
 
 Outcome Trainer::run() {
   std::optional<std::int64_t> done;
-  if (const auto found = keeper_.resume(*task_.network, learner_.optimizer())) {
+  if (auto found = keeper_.resume(*task_.network, learner_.optimizer())) {
     position_ = found->position;
     done = outcome_.steps = found->step;
+    evaluated_ = found->extra[kEvaluated] != "no";
+    learner_.restore(found->extra);
   }
   const Settings& settings = session_.settings();
+  if (done && complete() && evaluated_) {
+    say_complete();
+    return outcome_;
+  }
   data::Loader loader(*task_.samples, {.batch = settings.get<"train.batch">(),
                                        .rank = session_.rank(),
                                        .ranks = session_.size(),
@@ -48,16 +60,53 @@ Outcome Trainer::run() {
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
                                        .recorder = session_.recorder()});
   reporter_.begin(done, position_.epoch, loader.plan().batches());
-  for (auto batch = loader.next(); batch; batch = loader.next()) {
-    const bool more = one_step(loader, *batch);
-    if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
-    if (!more || reached_target()) break;
-  }
+  if (!evaluated_) end_epoch(position_.epoch - 1);  // the job before had no time for it
+  if (!complete()) train(loader);
   test();
   keep();
   keeper_.finish();
-  reporter_.end(outcome_.interrupted, keeper_.newest());
+  reporter_.end(outcome_.stopped(), keeper_.newest());
+  if (outcome_.to_be_continued) say_why_stopped();
+  // A rank that ends with a code other than 0 must not be ahead of the one that writes: launchers may stop the others.
+  if (outcome_.stopped()) session_.world().barrier().wait();
   return outcome_;
+}
+
+bool Trainer::complete() const {
+  const std::int64_t most = session_.settings().get<"train.steps">();
+  return position_.epoch >= session_.settings().get<"train.epochs">() || (most > 0 && outcome_.steps >= most);
+}
+
+void Trainer::say_complete() const {
+  if (session_.rank() != 0) return;
+  const std::string folder = session_.settings().get<"output.dir">();
+  log_.info(
+      "the training in {} is complete, after {} steps; 'ronde eval {}' evaluates it, and checkpoint.resume=none or "
+      "another output.dir trains anew",
+      folder, outcome_.steps, folder);
+}
+
+void Trainer::say_why_stopped() const {
+  if (session_.rank() != 0) return;
+  std::string why = "a rank was told to stop";
+  if (const auto signal = interrupt_.asked_to_leave())
+    why = fmt::format("{} has come", *signal);
+  else if (const auto left = limit_.left(monotonic_now()); left && left->count() > 0)
+    why = fmt::format("the deadline is in {}", format_duration(*left));
+  else if (left)
+    why = fmt::format("the deadline was missed by {}", format_duration(-*left));
+  log_.info("stopped after step {}, since {}; the same command goes on from there (exit code {})", outcome_.steps, why,
+            kToBeContinuedExit);
+}
+
+void Trainer::train(data::Loader& loader) {
+  limit_.other_work_ended(monotonic_now());
+  for (auto batch = loader.next(); batch; batch = loader.next()) {
+    evaluated_ = !batch->facts().ends_epoch;
+    const bool more = one_step(loader, *batch);
+    if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
+    if (!more || outcome_.stopped() || reached_target()) break;
+  }
 }
 
 bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
@@ -69,33 +118,53 @@ bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
   mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;
+  limit_.step_ended(monotonic_now());
+  mine.leave = wants_to_leave(batch.facts().ends_epoch) ? 1 : 0;
   mine.keep = keeper_.due(number) ? 1 : 0;
   position_ = batch.facts().after;
   const auto before = totals_.exchange(mine);
   if (before) see(number - 1, *before);
   if (before && before->keep > 0) keep();
   const std::int64_t most = session_.settings().get<"train.steps">();
-  return !outcome_.interrupted && (most == 0 || number < most);
+  return !outcome_.stopped() && (most == 0 || number < most);
+}
+
+// Time is rank 0's affair, which writes and so knows what that takes.
+bool Trainer::wants_to_leave(bool ends_epoch) {
+  if (interrupt_.asked_to_leave()) return true;
+  if (session_.rank() != 0 || !limit_.left(monotonic_now())) return false;
+  TimeNeeds needs{.checkpoint = keeper_.expected_time(*task_.network)};
+  if (ends_epoch) {  // until one was seen, forward passes are taken for steps
+    const std::int64_t batch = session_.settings().get<"train.batch">();
+    needs.evaluation = evaluation_time_.value_or((task_.after_epochs().size() / batch + 1) * limit_.longest_step());
+  }
+  return limit_.over(monotonic_now(), needs);
 }
 
 void Trainer::see(std::int64_t step, const Totals& totals) {
   outcome_.interrupted = outcome_.interrupted || totals.interrupted > 0;
+  outcome_.to_be_continued = outcome_.to_be_continued || totals.leave > 0;
+  if (learner_.scaler()) reporter_.scaling(*learner_.scaler());
   reporter_.step(step, totals, learner_.learning_rate());
 }
 
 void Trainer::end_epoch(std::int64_t epoch) {
   if (const auto last = totals_.last()) see(outcome_.steps, *last);
-  if (outcome_.interrupted) return;
+  if (outcome_.stopped()) return;
   learner_.come_together();
+  const auto begin = monotonic_now();
   const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
   outcome_.score = found.score;
   outcome_.results = results_of(found, task_.target());
   reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
+  evaluated_ = true;
+  evaluation_time_ = monotonic_now() - begin;
+  limit_.other_work_ended(monotonic_now());
 }
 
 // Samples for testing are looked at once, where others were there to judge by.
 void Trainer::test() {
-  if (!task_.validation || outcome_.interrupted) return;
+  if (!task_.validation || outcome_.stopped()) return;
   const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.settings().get<"train.batch">());
   reporter_.test(outcome_.steps, results_of(found, task_.target()));
 }
@@ -107,7 +176,9 @@ bool Trainer::reached_target() const {
 
 void Trainer::keep() {
   learner_.come_together();
-  keeper_.keep({.step = outcome_.steps, .position = position_}, *task_.network, learner_.optimizer());
+  Standing standing{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
+  if (!evaluated_) standing.extra[kEvaluated] = "no";
+  keeper_.keep(standing, *task_.network, learner_.optimizer());
 }
 
 }  // namespace ronde::train

@@ -12,14 +12,18 @@
 #include "ronde/train/reporter.h"
 #include "ronde/train/session.h"
 #include "ronde/train/task.h"
+#include "ronde/train/time_limit.h"
 
 namespace ronde::train {
 
 struct Outcome {
   bool interrupted = false;
-  std::int64_t steps = 0;  // since the very beginning, those before a resume included
-  Score score;             // of the last evaluation,
-  Results results;         // and what is made of it
+  bool to_be_continued = false;  // it was told to stop, or its time was nearly over
+  std::int64_t steps = 0;        // since the very beginning, those before a resume included
+  Score score;                   // of the last evaluation,
+  Results results;               // and what is made of it
+
+  bool stopped() const { return interrupted || to_be_continued; }
 };
 
 // A whole training, as the settings of a session describe it: epochs of steps, an evaluation after each, checkpoints,
@@ -27,13 +31,20 @@ struct Outcome {
 class Trainer {
  public:
   // FAILS WITH: BadInput, System: what is asked for cannot be.
-  Trainer(Session& session, const Interrupt& interrupt, const Log& log);
+  Trainer(Session& session, const Interrupt& interrupt, const Log& log, TimeLimit limit = {});
 
+  // Ends early, after the same step on all ranks and with a checkpoint that is safely written when it returns: after
+  // an interrupt on any rank, or when the time is nearly over on rank 0.
   // FAILS WITH: as Handle::wait(); System when the loss is not finite.
   Outcome run();
 
  private:
+  bool complete() const;  // as far as the settings want it
+  void say_complete() const;
+  void train(data::Loader& loader);
   bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
+  bool wants_to_leave(bool ends_epoch);
+  void say_why_stopped() const;
   void see(std::int64_t step, const Totals& totals);
   void end_epoch(std::int64_t epoch);
   void test();
@@ -42,6 +53,8 @@ class Trainer {
 
   Session& session_;
   const Interrupt& interrupt_;
+  const Log log_;
+  TimeLimit limit_;
   Task task_;
   Learner learner_;
   Keeper keeper_;
@@ -50,6 +63,8 @@ class Trainer {
   data::Position position_;
   Outcome outcome_;
   std::chrono::nanoseconds input_waited_{0};
+  std::optional<std::chrono::nanoseconds> evaluation_time_;
+  bool evaluated_ = true;  // the epoch that ended last
 };
 
 }  // namespace ronde::train

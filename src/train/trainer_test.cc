@@ -1,6 +1,8 @@
 // Whole trainings, with ranks as threads.
 #include "ronde/train/trainer.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -37,7 +42,7 @@ class Trainings : public testing::Test {
   void set(std::string_view key, std::string_view text) { settings_.set(key, text, "test"); }
 
   // On so many ranks; returns what rank 0 found, after all have ended. Throws what the lowest rank threw.
-  Outcome train(int ranks) {
+  Outcome train(int ranks, const TimeLimit& limit = {}) {
     comm::ThreadJob job(ranks);
     std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranks));
     Outcome outcome;
@@ -47,7 +52,7 @@ class Trainings : public testing::Test {
         threads.emplace_back([&, rank] {
           try {
             Session session(job.engine(rank, {.deterministic = true}), settings_);
-            const auto found = Trainer(session, interrupt_, Log({.level = LogLevel::Error})).run();
+            const auto found = Trainer(session, interrupt_, Log({.level = LogLevel::Error}), limit).run();
             if (rank == 0) outcome = found;
           } catch (...) {
             failures[static_cast<std::size_t>(rank)] = std::current_exception();

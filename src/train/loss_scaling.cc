@@ -1,0 +1,83 @@
+#include "ronde/train/loss_scaling.h"
+
+#include <array>
+#include <limits>
+#include <span>
+
+#include "ronde/base/error.h"
+#include "ronde/train/finite.h"
+
+namespace ronde::train {
+namespace {
+
+// Whether any rank has found an overflow.
+bool any_rank(bool mine, const comm::Group& group) {
+  std::array flag = {mine ? 1.0 : 0.0};
+  group.run(
+      {.name = "overflow of a step", .input = comm::buffer_of(std::span<double>(flag)), .op = comm::ReduceOp::Max});
+  return flag[0] > 0;
+}
+
+}  // namespace
+
+LossScaling::LossScaling(const Session& session, torch::nn::Module& network)
+    : network_(network),
+      group_(session.world()),
+      reduced_(session.settings().get<"train.sync_every">() == 1),
+      scaler_(scaler_of(session.settings().get<"train.loss_scale">())) {}
+
+void LossScaling::begin_step() {
+  overflowed_ = false;
+  const torch::NoGradGuard no_grad;
+  const auto now = network_.buffers();
+  if (now.empty()) return;
+  if (buffers_.size() != now.size()) {
+    buffers_.clear();
+    for (const auto& buffer : now) buffers_.push_back(torch::empty_like(buffer));
+  }
+  torch::_foreach_copy_(buffers_, now);
+}
+
+double LossScaling::factor() const {
+  return overflowed_ ? std::numeric_limits<double>::quiet_NaN() : scaler_.scale;
+}
+
+// One pass over the memory, and one answer from the device.
+bool LossScaling::gradients_finite() {
+  std::vector<torch::Tensor> gradients;
+  for (const auto& parameter : network_.parameters())
+    if (const auto& gradient = parameter.grad(); gradient.defined())
+      gradients.push_back(gradient.is_sparse() ? gradient._values() : gradient);
+  if (gradients.empty()) return !overflowed_;
+  const auto options = torch::TensorOptions(torch::kFloat32).device(gradients.front().device());
+  torch::Tensor found = torch::zeros({1}, options);
+  const torch::Tensor inverse = torch::full({1}, 1 / scaler_.scale, options);
+  torch::_amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse);
+  return found.item<float>() == 0;
+}
+
+bool LossScaling::unscale(std::int64_t step) {
+  const torch::NoGradGuard no_grad;
+  bool overflow = !gradients_finite();
+  if (!reduced_) overflow = any_rank(overflow, group_);
+  if (!overflow) {
+    scaler_.step_was_good();
+    return true;
+  }
+  scaler_.step_overflowed();
+  if (scaler_.hopeless())
+    throw Error(
+        Error::Kind::System,
+        fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and no loss scale helps (it "
+                    "is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
+                    "optimizer.lr or a warm-up (schedule.warmup) may help",
+                    step, scaler_.in_a_row, scaler_.scale,
+                    first_not_finite(network_).value_or("the loss of another rank")));
+  if (!buffers_.empty()) {
+    auto now = network_.buffers();
+    torch::_foreach_copy_(now, buffers_);
+  }
+  return false;
+}
+
+}  // namespace ronde::train
