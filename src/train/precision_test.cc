@@ -16,6 +16,8 @@
 namespace ronde::train {
 namespace {
 
+using tests::distance;
+
 TEST(Autocast, LeavesThingsAsTheyWere) {
   EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
   {
@@ -58,11 +60,11 @@ class Spiked : public data::Source {
   std::string name() const override { return "spiked"; }
   data::SampleKind kind() const override { return {.channels = 1, .height = 4, .width = 4, .classes = 2}; }
   std::int64_t size() const override { return 64; }
-  std::int64_t read(std::int64_t index, std::int64_t /*epoch*/, std::span<float> values) const override {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = std::sin(static_cast<float>(static_cast<std::size_t>(index) + i));
-    if (beyond_.contains(index)) values[0] = spike_;
-    return index % 2;
+  void read(std::int64_t index, std::int64_t /*epoch*/, const data::SampleSpace& into) const override {
+    for (std::size_t i = 0; i < into.features.size(); ++i)
+      into.features[i] = std::sin(static_cast<float>(static_cast<std::size_t>(index) + i));
+    if (beyond_.contains(index)) into.features[0] = spike_;
+    into.classes[0] = index % 2;
   }
 
  private:
@@ -112,7 +114,9 @@ class ScaledLearning : public testing::Test {
   }
 
   static void learn_on(const Session& session, const std::set<std::int64_t>& beyond, int steps, Seen& seen) {
-    Task task{.samples = std::make_unique<Spiked>(beyond), .held_out = std::make_unique<Spiked>(beyond)};
+    Task task;
+    task.samples = std::make_unique<Spiked>(beyond);
+    task.held_out = std::make_unique<Spiked>(beyond);
     task.network = std::make_shared<Small>();
     task.loss = task.plain_loss = models::make_loss({.sum = true});
     Learner learner(session, task);
@@ -206,7 +210,7 @@ TEST_F(ScaledLearning, GivesUpWhenEveryStepOverflows) {
 }
 
 // The scale goes through a checkpoint, and so does how far it is to the next one.
-class ScaledTrainings : public Trainings {};
+class ScaledTrainings : public tests::Trainings {};
 
 TEST_F(ScaledTrainings, GoOnBitForBit) {
   set("train.precision", "f16");

@@ -9,6 +9,8 @@
 namespace ronde::train {
 namespace {
 
+using tests::distance;
+
 using namespace std::chrono_literals;
 
 class StoppedTrainings : public tests::Trainings {
