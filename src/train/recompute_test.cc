@@ -45,6 +45,7 @@ TensorMap train_rank(comm::Engine& engine, const How& how) {
     torch::manual_seed(10 + static_cast<std::uint64_t>(engine.rank()));
     for (int i = 0; i < kSteps * how.accumulate; ++i) inputs.push_back(torch::randn({kBatch, 3, 16, 16}));
   }
+  engine.world().barrier().wait();  // computing again touches the generator too
   torch::optim::SGD sgd(network->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
   DistributedOptimizer optimizer(sgd, parallel::named(*network), engine.world(),
                                  {.accumulate = how.accumulate, .overlap = how.overlap});

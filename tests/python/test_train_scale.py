@@ -63,7 +63,7 @@ def test_mnist_is_learned_with_less_exchange(train, tmp_path, name, changes, exp
         "data__name": "mnist",
         "data__path": str(SHARED / "mnist"),
         "data__samples": "0",
-        "data__test_samples": "2000",
+        "data__test_samples": "0",  # all 10,000: of fewer, too many trainings get the same number right
         "model__name": "mlp",
         "train__batch": "256",
         "train__epochs": "1",
@@ -76,5 +76,5 @@ def test_mnist_is_learned_with_less_exchange(train, tmp_path, name, changes, exp
     assert job.returncode == 0, job.stderr
     last = [line for line in log_of(tmp_path) if line["kind"] == "epoch"][-1]
     print(name, last["test_accuracy"], traffic(tmp_path) / expected)
-    assert last["test_accuracy"] > 0.955, (name, last)
+    assert last["test_accuracy"] > 0.96, (name, last)
     assert 0.98 < traffic(tmp_path) / expected < 1.02, (name, traffic(tmp_path), expected)
