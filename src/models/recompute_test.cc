@@ -32,22 +32,30 @@ class InBf16 {
   const bool before_;
 };
 
+// No 3 x 3 convolution may see an image of one pixel: in bf16 oneDNN leaves numbers in the gradient of its weights that
+// nobody has computed, and two trainings that should be alike are not.
+std::int64_t extent_for(const std::string& name) {
+  if (name == "resnet50") return 64;
+  return name == "unet" ? 32 : 16;
+}
+
 // Two steps: the second begins with running statistics that the first has left.
 Run train(const std::string& name, bool again, bool bf16 = false) {
   torch::set_num_threads(1);
+  const std::int64_t extent = extent_for(name);
   torch::manual_seed(5);
   const auto network = make_model({.name = name,
                                    .classes = 5,
                                    .channels = 3,
-                                   .height = 16,
-                                   .width = 16,
+                                   .height = extent,
+                                   .width = extent,
                                    .filters = name == "unet" || name.starts_with("resnet") ? 8 : 0,
                                    .recompute = again});
   if (name != "transformer" && name != "mlp-deep") to_channels_last(*network);
   torch::manual_seed(6);
   Run run;
   for (int step = 0; step < 2; ++step) {
-    const Tensor input = torch::randn({4, 3, 16, 16});
+    const Tensor input = torch::randn({4, 3, extent, extent});
     {
       const InBf16 autocast(bf16);
       run.output = network->forward(input);

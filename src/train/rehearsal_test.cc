@@ -106,19 +106,20 @@ TEST_F(Watched, PeakMemoryOfOtherTargetsIsForetoldToo) {
 INSTANTIATE_TEST_SUITE_P(
     Trainings, PeakMemory,
     testing::Values(
-        Case{"MlpWide", "mlp-wide", 16, {{"data.channels", "1"}}},
+        Case{"MlpWide", "mlp-wide", 8, {{"data.channels", "1"}}},
         Case{"MlpWideLargeBatch", "mlp-wide", 256, {{"data.channels", "1"}}},
-        Case{"MlpWideAdam", "mlp-wide", 16, {{"data.channels", "1"}, {"optimizer.name", "adam"}}},
-        Case{"MlpWideWithoutMomentum", "mlp-wide", 16, {{"data.channels", "1"}, {"optimizer.momentum", "0"}}},
-        Case{"MlpWideAccumulated", "mlp-wide", 32, {{"data.channels", "1"}, {"train.accumulate", "2"}}},
+        Case{"MlpWideAdam", "mlp-wide", 64, {{"data.channels", "1"}, {"optimizer.name", "adam"}}},
+        Case{"MlpWideWithoutMomentum", "mlp-wide", 64, {{"data.channels", "1"}, {"optimizer.momentum", "0"}}},
+        Case{"MlpWideAccumulated", "mlp-wide", 200, {{"data.channels", "1"}, {"train.accumulate", "2"}}},
         Case{"MlpDeep", "mlp-deep", 128}, Case{"MlpDeepRecomputed", "mlp-deep", 128, {{"model.recompute", "true"}}},
         Case{"ResNet20", "resnet20", 8}, Case{"ResNet20LargeBatch", "resnet20", 64},
         Case{"ResNet20Recomputed", "resnet20", 64, {{"model.recompute", "true"}}},
         Case{"ResNet20ChannelsFirst", "resnet20", 32, {{"model.channels_last", "false"}}},
-        Case{"ResNet18", "resnet18-cifar", 8}, Case{"ResNet18LargeBatch", "resnet18-cifar", 16},
-        Case{"Lstm", "lstm", 16}, Case{"LstmLargeBatch", "lstm", 128}, Case{"Transformer", "transformer", 8},
-        Case{"TransformerLargeBatch", "transformer", 32},
-        Case{"TransformerRecomputed", "transformer", 32, {{"model.recompute", "true"}}}),
+        Case{"ResNet18", "resnet18-cifar", 8, {{"data.resolution", "16"}}},
+        Case{"ResNet18LargeBatch", "resnet18-cifar", 64, {{"data.resolution", "16"}}}, Case{"Lstm", "lstm", 16},
+        Case{"LstmLargeBatch", "lstm", 128}, Case{"Transformer", "transformer", 8},
+        Case{"TransformerLargeBatch", "transformer", 48},
+        Case{"TransformerRecomputed", "transformer", 48, {{"model.recompute", "true"}}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Rehearsal, KnowsWhatIsKept) {
