@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/autocast_mode.h>
 #include <unistd.h>
 
 #include "ronde/base/environment.h"
@@ -19,6 +18,7 @@
 #include "ronde/parallel/memory_watch.h"
 #include "ronde/train/finite.h"
 #include "ronde/train/learner.h"
+#include "ronde/train/precision.h"
 
 namespace ronde::train {
 namespace {
@@ -70,23 +70,6 @@ double bytes_of(const std::vector<torch::Tensor>& tensors) {
   for (const torch::Tensor& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
   return bytes;
 }
-
-class Autocasting {
- public:
-  explicit Autocasting(bool on) : before_(at::autocast::is_autocast_enabled(at::kCPU)) {
-    at::autocast::set_autocast_enabled(at::kCPU, on);
-    if (on) at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  }
-  ~Autocasting() {
-    at::autocast::clear_cache();
-    at::autocast::set_autocast_enabled(at::kCPU, before_);
-  }
-  Autocasting(const Autocasting&) = delete;
-  Autocasting& operator=(const Autocasting&) = delete;
-
- private:
-  const bool before_;
-};
 
 class Stage {
  public:
@@ -140,9 +123,9 @@ class Stage {
   double activations(std::int64_t samples) {
     const data::Batch batch = batch_of(samples);
     const double before = in_use();
-    const Autocasting autocast(settings_.get<"train.precision">() != "f32");
     const Samples taken = samples_of(batch, {0, samples}, task_, torch::kCPU);
-    const torch::Tensor output = task_.network->forward(taken.inputs);
+    const torch::Tensor output =
+        forward_in(parse_precision(settings_.get<"train.precision">()), *task_.network, taken.inputs);
     return in_use() - before;
   }
 
