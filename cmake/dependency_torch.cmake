@@ -25,9 +25,6 @@ function(use_torch target scope)
   target_include_directories(${target} SYSTEM ${scope} "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
   target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>)
   set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
-  # The C++ library is to be looked up first: libtorch exports a std::filesystem of another compiler's, in parts, and a
-  # remove_all() of theirs on our directories crashes (seen with GCC 13).
-  target_link_options(${target} ${scope} "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
 endfunction()
 
 # Its headers take ten seconds to read: they are compiled once, for all targets that have nothing but torch in mind.

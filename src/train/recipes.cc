@@ -19,15 +19,17 @@ std::vector<std::string> recipe_names() {
 }
 
 Settings::Recipe find_recipe(const std::string& file_or_name) {
-  if (std::error_code failure; std::filesystem::exists(file_or_name, failure)) {
+  std::error_code failure;
+  const bool folder = std::filesystem::is_directory(file_or_name, failure);  // such as the output of a recipe's name
+  if (!folder && std::filesystem::exists(file_or_name, failure)) {
     std::ifstream file(file_or_name, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file || std::filesystem::is_directory(file_or_name))
-      throw Error::bad_input("{} cannot be read as a recipe", file_or_name);
+    if (!file) throw Error::bad_input("{} cannot be read as a recipe", file_or_name);
     return {.text = std::move(text), .name = file_or_name};
   }
   for (const auto& [name, text] : detail::kRecipes)
     if (name == file_or_name) return {.text = std::string(text), .name = "recipe " + file_or_name};
+  if (folder) throw Error::bad_input("{} is a folder, and no recipe of that name is built in", file_or_name);
   const auto meant = nearest(file_or_name, recipe_names());
   throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}",
                          file_or_name, meant ? fmt::format("; did you mean {}?", *meant) : "",

@@ -243,3 +243,20 @@ def test_the_examples_before_and_after(build_dir, clean_env, tmp_path):
 def test_examples_are_short():
     for file in (pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.cc"):
         assert len(file.read_text().splitlines()) < 100, file
+
+
+def test_scaling_is_told_once_one_rank_was_seen(train, clean_env):
+    clean_env["OMP_NUM_THREADS"] = "1"
+    assert "scaling efficiency" not in train(2, output__dir="first").stdout
+    assert train(1, output__dir="alone").returncode == 0
+    assert "of one rank" in train(2, output__dir="second").stdout
+    other = train(2, output__dir="other", model__name="mlp")
+    assert other.returncode == 0 and "scaling efficiency" not in other.stdout
+
+
+def test_a_folder_of_a_recipes_name_is_no_recipe(ronde, tmp_path):
+    (tmp_path / "demo").mkdir()
+    assert "resnet20" in ronde("train", "demo", "--print").stdout
+    (tmp_path / "mine").mkdir()
+    job = ronde("train", "mine")
+    assert job.returncode == 2 and "mine is a folder" in job.stderr
