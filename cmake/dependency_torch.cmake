@@ -25,6 +25,9 @@ function(use_torch target scope)
   target_include_directories(${target} SYSTEM ${scope} "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
   target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>)
   set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
+  # The C++ library is to be looked up first. libtorch for CUDA exports parts of a std::filesystem of its own, and with
+  # GCC 13 a remove_all() that is half theirs, half ours ends in a segmentation fault.
+  target_link_options(${target} ${scope} "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
 endfunction()
 
 # Its headers take ten seconds to read: they are compiled once, for all targets that have nothing but torch in mind.
