@@ -77,15 +77,19 @@ std::optional<fs::path> Keeper::chosen() const {
   return find_checkpoint(wanted);
 }
 
-// Steps of a new training begin at one again: older checkpoints would pass for newer ones.
-void Keeper::put_aside() const {
-  if (list_checkpoints(folder_).empty()) return;
-  for (int number = 1;; ++number) {
-    const fs::path aside = fmt::format("{}.{}", folder_.string(), number);
-    if (fs::exists(aside)) continue;
-    fs::rename(folder_, aside);
-    return log_.info("training starts anew; the checkpoints of the one before are now in {}", aside.string());
-  }
+// A training that starts anew, or from an older checkpoint, comes to steps that there are checkpoints of: these would
+// pass for its own.
+void Keeper::put_aside(std::int64_t last_step) const {
+  std::vector<fs::path> newer;
+  for (const fs::path& checkpoint : list_checkpoints(folder_))
+    if (step_of(checkpoint.filename().string()).value_or(0) > last_step) newer.push_back(checkpoint);
+  if (newer.empty()) return;
+  fs::path aside;
+  for (int number = 1; aside.empty() || fs::exists(aside); ++number)
+    aside = fmt::format("{}.{}", folder_.string(), number);
+  fs::create_directory(aside);
+  for (const fs::path& checkpoint : newer) fs::rename(checkpoint, aside / checkpoint.filename());
+  log_.info("checkpoints of later steps, which an earlier training has left, are now in {}", aside.string());
 }
 
 // Only rank 0 need see the files.
@@ -98,8 +102,9 @@ std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::O
       found = fmt::format("{}\n{}", standing.step, data::to_text(standing.position));
       for (const auto& [key, value] : standing.extra) found += fmt::format("\n{}={}", key, value);
       started_from_ = *path;
+      put_aside(standing.step);
     } else {
-      put_aside();
+      put_aside(-1);
     }
   }
   found = parallel::broadcast_text(std::move(found), session_.world());

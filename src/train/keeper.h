@@ -61,7 +61,7 @@ class Keeper {
   void load(const std::filesystem::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
             Standing& standing);
   std::optional<std::filesystem::path> chosen() const;
-  void put_aside() const;
+  void put_aside(std::int64_t last_step) const;  // checkpoints of later steps
   void warn_about_errors();
   void warn_about_grace();
   void learn_cost();

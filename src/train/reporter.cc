@@ -3,6 +3,7 @@
 #include "ronde/base/cache.h"
 #include "ronde/base/clock.h"
 #include "ronde/base/terminal.h"
+#include "ronde/train/hardware.h"
 #include "ronde/train/speeds.h"
 
 namespace ronde::train {
@@ -168,7 +169,9 @@ void Reporter::write_held_out(std::int64_t step, std::vector<Metric> metrics, co
 std::optional<double> Reporter::compare_with_one_rank(const Summary& summary) const {
   const std::filesystem::path folder = cache_folder(Environment::of_process());
   if (summary.steps < kTellingSteps || folder.empty()) return {};
-  const std::string work = Speeds::work_of(session_.settings(), processor_name(), torch::get_num_threads());
+  const HardwareFacts facts = hardware_of(session_);
+  const std::string work = Speeds::work_of(session_.settings(), facts.gpu ? facts.gpu->name : facts.cpu.name,
+                                           facts.gpu ? 1 : torch::get_num_threads());
   const std::int64_t batch = session_.settings().get<"train.batch">();
   const double speed = summary.rates.samples_per_second;
   Speeds speeds = load_speeds(folder / "speeds.json");

@@ -23,11 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kCounts = {"data.",          "device.",          "memory.arena",   "model.",
                                 "optimizer.name", "train.accumulate", "train.precision"};
 
-std::string read(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 std::string Speeds::work_of(const Settings& settings, std::string_view processor, int threads) {
@@ -78,7 +73,8 @@ std::string Speeds::text() const {
 }
 
 Speeds load_speeds(const std::filesystem::path& file) {
-  return Speeds::parse(read(file));
+  std::ifstream in(file);
+  return Speeds::parse(std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
 // Beside it and renamed: two trainings that end at once leave the words of one of them.
@@ -88,13 +84,6 @@ void save_speeds(const std::filesystem::path& file, const Speeds& speeds) {
   const std::filesystem::path beside = fmt::format("{}.{}", file.string(), getpid());
   if (!(std::ofstream(beside) << speeds.text())) return;
   std::filesystem::rename(beside, file, failure);
-}
-
-std::string processor_name() {
-  for (const auto line : split(read("/proc/cpuinfo"), '\n'))
-    if (line.starts_with("model name"))
-      return std::string(trim(line.substr(std::min(line.find(':') + 1, line.size()))));
-  return "";
 }
 
 }  // namespace ronde::train

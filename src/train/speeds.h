@@ -15,7 +15,7 @@ namespace ronde::train {
 // A plain value.
 class Speeds {
  public:
-  // What decides how long a sample takes: network, data, arithmetic, processor, threads a rank. Not the batch.
+  // What decides how long a sample takes: network, data, arithmetic, hardware, threads a rank. Not the batch.
   static std::string work_of(const Settings& settings, std::string_view processor, int threads);
 
   // REQUIRES: samples_per_second > 0.
@@ -37,8 +37,5 @@ class Speeds {
 // Those of this user. A file that cannot be read or written is as if it were not there.
 Speeds load_speeds(const std::filesystem::path& file);
 void save_speeds(const std::filesystem::path& file, const Speeds& speeds);
-
-// The processor's name, as the system has it; empty where it does not say.
-std::string processor_name();
 
 }  // namespace ronde::train

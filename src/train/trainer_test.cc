@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/trainer_testing.h"
 
 namespace ronde::train {
@@ -67,6 +68,21 @@ TEST_F(Trainings, StartAnewWithoutLosingWhatWasThere) {
   set("checkpoint.resume", "none");
   set("train.steps", "2");
   EXPECT_EQ(train(1).steps, 2);
+  EXPECT_TRUE(newest_checkpoint(folder_ / "out" / "checkpoints.1"));
+}
+
+TEST_F(Trainings, FromAnOlderCheckpointLeaveNewerOnesBehind) {
+  set("checkpoint.every", "4");
+  const std::int64_t last = train(1).steps;
+  const auto older = list_checkpoints(folder_ / "out" / "checkpoints").at(1);
+  const std::int64_t step = step_of(older.filename().string()).value();
+  ASSERT_LT(step + 2, last);
+  set("checkpoint.resume", older.string());
+  set("train.steps", std::to_string(step + 1));
+  EXPECT_EQ(train(1).steps, step + 1);
+  set("checkpoint.resume", "auto");
+  set("train.steps", std::to_string(step + 2));
+  EXPECT_EQ(train(1).steps, step + 2) << "it goes on from there, not from the end of the first training";
   EXPECT_TRUE(newest_checkpoint(folder_ / "out" / "checkpoints.1"));
 }
 
