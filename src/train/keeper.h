@@ -52,6 +52,8 @@ class Keeper {
   void keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer);
   void finish();  // waits until the last one is written
 
+  bool sharded() const { return sharded_; }
+  bool goes_by_time() const { return every_.steps == 0; }
   std::filesystem::path newest() const;  // that this training has written, or started from; empty: none
   // How long the next one will take until it is safely written: as long as the last, or a guess; for a rank that
   // writes.

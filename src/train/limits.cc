@@ -17,7 +17,12 @@ constexpr double kBackward = 2;
 constexpr double kBatchesAhead = 3;
 // What CUDA takes of a GPU's memory for itself and its libraries.
 constexpr double kGpuProgram = 600e6;
-constexpr double kLabelBytes = 8;
+
+// Features and targets, as a batch holds them.
+double sample_bytes(const data::SampleKind& kind) {
+  return static_cast<double>(sizeof(float) * (kind.values() + kind.flag_values()) +
+                             sizeof(std::int64_t) * kind.class_values());
+}
 
 double width_of(const std::string& precision) {
   return precision == "f32" ? 1.0 : 0.5;
@@ -136,9 +141,12 @@ Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double
   const double update = 2 * known.parameter_bytes + known.gradient_bytes + 2 * known.optimizer_bytes;
   work.touched = forwards * static_cast<double>(passes) * pass * width_of(work.precision) + update;
   work.stored = stored_per_sample * samples;
-  work.input = samples * (static_cast<double>(known.kind.values()) * 4 + kLabelBytes);
+  work.input = samples * sample_bytes(known.kind);
   const double wire = settings.get<"train.compression">() == "none" ? 1.0 : 0.5;
-  work.exchanged = wire * known.gradient_bytes / static_cast<double>(settings.get<"train.sync_every">());
+  // Ranks that train alone meet with all they have, every few steps; others exchange gradients.
+  const std::int64_t apart = settings.get<"train.sync_every">();
+  work.exchanged = apart == 1 ? wire * known.gradient_bytes
+                              : (known.parameter_bytes + known.optimizer_bytes) / static_cast<double>(apart);
   return work;
 }
 
@@ -183,7 +191,7 @@ MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const M
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
   const std::int64_t passes = settings.get<"train.accumulate">();
   const std::int64_t batch = batch_of(settings, spread.ranks), pass = samples_a_pass(batch, passes);
-  const double sample = static_cast<double>(known.kind.values()) * 4 + kLabelBytes;
+  const double sample = sample_bytes(known.kind);
   MemoryNeed need{.activations = known.activations.at(pass),
                   .peak = static_cast<double>(known.step.peak(pass)),
                   .ahead = kBatchesAhead * sample * static_cast<double>(batch),

@@ -16,13 +16,15 @@ using std::chrono::system_clock;
 constexpr int kSteps = 3;        // that may pass: one is on its way, one carries the decision, one may be slow
 constexpr int kCheckpoints = 2;  // one is on its way, or this one is slow
 constexpr auto kEnding = seconds(1);
-constexpr double kForget = 0.98;  // a slow step is forgotten after a hundred others
+constexpr std::int64_t kLatest = 9'000'000'000;  // in 2255; milliseconds lie far beyond
+constexpr double kForget = 0.98;                 // a slow step is forgotten after a hundred others
 
 nanoseconds until(std::int64_t end, system_clock::time_point now) {
   return seconds(end) - std::chrono::duration_cast<nanoseconds>(now.time_since_epoch());
 }
 
 nanoseconds left_of(std::string_view key, std::int64_t end, system_clock::time_point now, std::string_view hint) {
+  if (end > kLatest) throw Error::bad_input("{} is {}, which is no time in seconds since 1970 UTC", key, end);
   const nanoseconds left = until(end, now);
   if (left.count() <= 0)
     throw Error::bad_input("{} is {}, which is past since {}{}", key, end, format_duration(-left), hint);

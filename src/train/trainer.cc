@@ -4,7 +4,9 @@
 #include "ronde/base/error.h"
 #include "ronde/base/units.h"
 #include "ronde/parallel/arena.h"
+#include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/checkpoint_folder.h"
 
 namespace ronde::train {
 namespace {
@@ -60,12 +62,14 @@ Outcome Trainer::run() {
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
                                        .recorder = session_.recorder()});
   reporter_.begin(done, position_.epoch, loader.plan().batches());
-  if (!evaluated_) end_epoch(position_.epoch - 1);  // the job before had no time for it
-  if (!complete()) train(loader);
-  test();
+  // The job before had no time for it.
+  if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
+  if (!complete() && !reached_target()) train(loader);
   keep();
+  test();
   keeper_.finish();
   reporter_.end(outcome_.stopped(), keeper_.newest());
+  if (outcome_.to_be_continued) require_kept();
   if (outcome_.to_be_continued) say_why_stopped();
   // A rank that ends with a code other than 0 must not be ahead of the one that writes: launchers may stop the others.
   if (outcome_.stopped()) session_.world().barrier().wait();
@@ -73,8 +77,21 @@ Outcome Trainer::run() {
 }
 
 bool Trainer::complete() const {
+  return position_.epoch >= session_.settings().get<"train.epochs">() || is_last(outcome_.steps);
+}
+
+bool Trainer::is_last(std::int64_t step) const {
   const std::int64_t most = session_.settings().get<"train.steps">();
-  return position_.epoch >= session_.settings().get<"train.epochs">() || (most > 0 && outcome_.steps >= most);
+  return most > 0 && step >= most;
+}
+
+// A job that promises to go on must have something to go on from.
+void Trainer::require_kept() const {
+  if (session_.rank() != 0 || step_of(keeper_.newest().filename().string()) == outcome_.steps) return;
+  throw Error(Error::Kind::System,
+              fmt::format("stopped after step {}, and no checkpoint of it could be written: the training can go on "
+                          "only from an older one",
+                          outcome_.steps));
 }
 
 void Trainer::say_complete() const {
@@ -95,14 +112,15 @@ void Trainer::say_why_stopped() const {
     why = fmt::format("the deadline is in {}", format_duration(*left));
   else if (left)
     why = fmt::format("the deadline was missed by {}", format_duration(-*left));
-  log_.info("stopped after step {}, since {}; the same command goes on from there (exit code {})", outcome_.steps, why,
-            kToBeContinuedExit);
+  const bool by_itself = session_.settings().get<"checkpoint.resume">() == "auto";
+  log_.info("stopped after step {}, since {}; {} goes on from there (exit code {})", outcome_.steps, why,
+            by_itself ? "the same command" : "checkpoint.resume=auto", kToBeContinuedExit);
 }
 
 void Trainer::train(data::Loader& loader) {
   limit_.other_work_ended(monotonic_now());
   for (auto batch = loader.next(); batch; batch = loader.next()) {
-    evaluated_ = !batch->facts().ends_epoch;
+    evaluated_ = !batch->facts().ends_epoch && !is_last(outcome_.steps + 1);
     const bool more = one_step(loader, *batch);
     if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
     if (!more || outcome_.stopped() || reached_target()) break;
@@ -119,14 +137,18 @@ bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;
   limit_.step_ended(monotonic_now());
-  mine.leave = wants_to_leave(batch.facts().ends_epoch) ? 1 : 0;
+  mine.leave = wants_to_leave(batch.facts().ends_epoch || is_last(number)) ? 1 : 0;
   mine.keep = keeper_.due(number) ? 1 : 0;
   position_ = batch.facts().after;
   const auto before = totals_.exchange(mine);
   if (before) see(number - 1, *before);
-  if (before && before->keep > 0) keep();
-  const std::int64_t most = session_.settings().get<"train.steps">();
-  return !outcome_.stopped() && (most == 0 || number < most);
+  // Ranks that were asked before the last one was kept may have found it due once more.
+  const bool stale = keeper_.goes_by_time() && number - 1 == kept_on_;
+  if (before && before->keep > 0 && !stale) {
+    kept_on_ = number;
+    keep();
+  }
+  return !outcome_.stopped() && !is_last(number);
 }
 
 // Time is rank 0's affair, which writes and so knows what that takes.
@@ -176,6 +198,7 @@ bool Trainer::reached_target() const {
 
 void Trainer::keep() {
   learner_.come_together();
+  if (keeper_.sharded()) parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
   Standing standing{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
   if (!evaluated_) standing.extra[kEvaluated] = "no";
   keeper_.keep(standing, *task_.network, learner_.optimizer());

@@ -39,7 +39,9 @@ class Trainer {
   Outcome run();
 
  private:
-  bool complete() const;  // as far as the settings want it
+  bool complete() const;                  // as far as the settings want it
+  bool is_last(std::int64_t step) const;  // by train.steps
+  void require_kept() const;
   void say_complete() const;
   void train(data::Loader& loader);
   bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
@@ -60,6 +62,7 @@ class Trainer {
   Keeper keeper_;
   Reporter reporter_;
   TotalsOfSteps totals_;
+  std::int64_t kept_on_ = -1;  // the step in which a checkpoint was last asked for
   data::Position position_;
   Outcome outcome_;
   std::chrono::nanoseconds input_waited_{0};

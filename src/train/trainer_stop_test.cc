@@ -1,9 +1,13 @@
 // Trainings that stop in time and go on later, with ranks as threads.
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "ronde/base/clock.h"
+#include "ronde/base/error.h"
+#include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/trainer_testing.h"
 
 namespace ronde::train {
@@ -66,6 +70,35 @@ TEST_F(StoppedTrainings, LeaveAnEvaluationForWhichThereIsNoTimeToTheNextJob) {
   EXPECT_EQ(second.score.samples, 50);
   EXPECT_FALSE(newest().extra.contains("evaluated"));
   EXPECT_EQ(train(2).score.samples, 0) << "now it is complete";
+}
+
+TEST_F(StoppedTrainings, LeaveTheEvaluationAfterTheLastStepToo) {
+  set("train.steps", "2");
+  const Outcome first = train(2, TimeLimit(monotonic_now(), 0s));
+  EXPECT_TRUE(first.to_be_continued);
+  EXPECT_EQ(first.steps, 2);
+  EXPECT_EQ(newest().extra.at("evaluated"), "no");
+  const Outcome second = train(2);
+  EXPECT_EQ(second.steps, 2);
+  EXPECT_EQ(second.score.samples, 50);
+}
+
+// Ranks look at the clock before they know that another has: one checkpoint would follow the other.
+TEST_F(StoppedTrainings, KeepOneCheckpointAtATime) {
+  set("checkpoint.every", "1ms");
+  set("checkpoint.keep", "1000");
+  set("checkpoint.background", "false");
+  train(2);
+  const auto all = list_checkpoints(folder_ / "out" / "checkpoints");
+  ASSERT_GT(all.size(), 3u);
+  for (std::size_t i = 2; i < all.size(); ++i)  // the newest is that of the end
+    EXPECT_GE(*step_of(all[i - 1].filename().string()) - *step_of(all[i].filename().string()), 2);
+}
+
+TEST_F(StoppedTrainings, PromiseNothingWithoutACheckpoint) {
+  std::filesystem::create_directories(folder_ / "out");
+  std::ofstream(folder_ / "out" / "checkpoints") << "no folder";
+  EXPECT_THROW(train(1, TimeLimit(monotonic_now(), 0s)), Error);
 }
 
 TEST_F(StoppedTrainings, AreCompleteAfterTheirStepsToo) {
