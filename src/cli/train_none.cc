@@ -1,4 +1,8 @@
 // In a build without libtorch there is nothing to train with; the commands say so.
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include "ronde/base/error.h"
@@ -9,8 +13,10 @@ namespace ronde::cli {
 void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   for (const char* name : {"train", "eval", "limits"}) {
     CLI::App* subcommand = app.add_subcommand(name, "(needs libtorch, which this build lacks)");
+    const auto words = std::make_shared<std::vector<std::string>>();  // whatever they say
+    subcommand->add_option("WORDS", *words, "");
     subcommand->allow_extras();
-    subcommand->callback([&command, name] {
+    subcommand->callback([&command, name, words] {
       command = [name](const Context&) -> int {
         throw Error::bad_input("'ronde {}' needs libtorch, and this build was made without (RONDE_TORCH=OFF)", name);
       };
