@@ -1,6 +1,5 @@
 #include "ronde/trace/recorder.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/testing/folder.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::trace {
@@ -26,17 +26,12 @@ std::size_t count(const std::string& text, std::string_view part) {
 
 // What is inside the file is checked with Perfetto's own schema in tests/python/test_trace_file.py.
 struct RecorderTest : testing::Test {
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "recorder_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string content(int rank = 0) const {
     std::ifstream file(folder / ("trace-0000" + std::to_string(rank) + ".perfetto-trace"), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  std::filesystem::path folder;
+  const tests::Folder kept;
+  const std::filesystem::path folder = kept.path();
 };
 
 TEST_F(RecorderTest, AForkedChildNeitherHangsNorWrites) {

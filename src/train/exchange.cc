@@ -13,6 +13,13 @@ comm::ReduceOp reduce_op_of(const std::string& name) {
   return name == "adasum" ? comm::ReduceOp::Adasum : comm::ReduceOp::Average;
 }
 
+void require_enough_samples(const Settings& settings, int ranks) {
+  const std::int64_t batch = settings.get<"train.batch">(), passes = settings.get<"train.accumulate">();
+  if (batch < ranks * passes)
+    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, ranks,
+                           passes);
+}
+
 std::int64_t checked_sync_every(const Settings& settings) {
   const std::int64_t every = settings.get<"train.sync_every">();
   if (every == 1) return every;

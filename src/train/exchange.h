@@ -13,6 +13,9 @@ namespace ronde::train {
 comm::Compression compression_of(const std::string& name);  // train.compression
 comm::ReduceOp reduce_op_of(const std::string& name);       // train.reduce
 
+// train.batch must have a sample for every backward pass of every rank. FAILS WITH: BadInput.
+void require_enough_samples(const Settings& settings, int ranks);
+
 // train.sync_every: above 1, gradients do not travel.
 // FAILS WITH: BadInput together with settings about how they do.
 std::int64_t checked_sync_every(const Settings& settings);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ronde/train/lars.h"
+#include "ronde/train/optimizer_step.h"
 
 namespace ronde::train {
 
@@ -37,18 +38,8 @@ void LambParamState::serialize(torch::serialize::InputArchive& archive) {
 }
 
 Tensor Lamb::step(LossClosure closure) {
-  const torch::NoGradGuard no_grad;
-  Tensor loss;
-  if (closure) {
-    const torch::AutoGradMode with_grad(true);
-    loss = closure();
-  }
-  for (auto& group : param_groups()) {
-    const auto& options = static_cast<const LambOptions&>(group.options());
-    for (Tensor& parameter : group.params())
-      if (parameter.grad().defined()) step_one(parameter, options);
-  }
-  return loss;
+  return step_each<LambOptions>(
+      *this, closure, [this](Tensor& parameter, const LambOptions& options) { step_one(parameter, options); });
 }
 
 void Lamb::step_one(Tensor& parameter, const LambOptions& options) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ronde/base/error.h"
+#include "ronde/train/optimizer_step.h"
 
 namespace ronde::train {
 
@@ -46,18 +47,8 @@ Tensor trusted(const Tensor& ratio, const Tensor& norm, const Tensor& other_norm
 }
 
 Tensor Lars::step(LossClosure closure) {
-  const torch::NoGradGuard no_grad;
-  Tensor loss;
-  if (closure) {
-    const torch::AutoGradMode with_grad(true);
-    loss = closure();
-  }
-  for (auto& group : param_groups()) {
-    const auto& options = static_cast<const LarsOptions&>(group.options());
-    for (Tensor& parameter : group.params())
-      if (parameter.grad().defined()) step_one(parameter, options);
-  }
-  return loss;
+  return step_each<LarsOptions>(
+      *this, closure, [this](Tensor& parameter, const LarsOptions& options) { step_one(parameter, options); });
 }
 
 void Lars::step_one(Tensor& parameter, const LarsOptions& options) {
@@ -105,8 +96,7 @@ void require_norms(const torch::optim::Optimizer& optimizer, const torch::nn::Mo
     if (parameter.detach().norm().item<double>() > 0) continue;
     throw Error::bad_input(
         "optimizer.name is 'lars', which goes by the norm of each layer's weights, but that of '{}' is zero: begin "
-        "with "
-        "other weights (train.seed, model.weights) or take another optimizer",
+        "with other weights (train.seed, model.weights) or take another optimizer",
         item.key());
   }
 }

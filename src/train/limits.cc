@@ -1,11 +1,11 @@
 #include "ronde/train/limits.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/base/units.h"
+#include "ronde/train/exchange.h"
+#include "ronde/train/progress_text.h"
 #include "ronde/train/stored.h"
 
 namespace ronde::train {
@@ -29,11 +29,8 @@ double width_of(const std::string& precision) {
 }
 
 std::int64_t batch_of(const Settings& settings, int ranks) {
-  const std::int64_t batch = settings.get<"train.batch">(), passes = settings.get<"train.accumulate">();
-  if (batch < ranks * passes)
-    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, ranks,
-                           passes);
-  return (batch + ranks - 1) / ranks;
+  require_enough_samples(settings, ranks);
+  return (settings.get<"train.batch">() + ranks - 1) / ranks;
 }
 
 std::int64_t samples_a_pass(std::int64_t batch, std::int64_t passes) {
@@ -103,19 +100,8 @@ double checkpoint_bytes(const Rehearsal& known, const Settings& settings, int ra
   return settings.get<"checkpoint.sharded">() ? all / ranks : all;
 }
 
-// 1234567 as "1,234,567".
-std::string grouped(double number) {
-  const std::string digits = fmt::format("{:.0f}", std::floor(number));
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string speed_text(double samples_per_s) {
-  return samples_per_s < 10 ? fmt::format("{:.2f}", samples_per_s) : grouped(samples_per_s);
+  return samples_per_s < 10 ? fmt::format("{:.2f}", samples_per_s) : grouped(static_cast<std::int64_t>(samples_per_s));
 }
 
 Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread) {
@@ -211,7 +197,7 @@ MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const M
 }
 
 Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread) {
-  batch_of(settings, spread.ranks);  // what cannot be is said before anything is tried
+  require_enough_samples(settings, spread.ranks);  // what cannot be is said before anything is tried
   Limits limits{.model = settings.get<"model.name">(),
                 .batch = settings.get<"train.batch">(),
                 .spread = spread,

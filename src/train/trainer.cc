@@ -7,22 +7,19 @@
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/checkpoint_folder.h"
+#include "ronde/train/exchange.h"
 
 namespace ronde::train {
 namespace {
 
 constexpr const char* kEvaluated = "evaluated";  // in a checkpoint: whether its last epoch was
 
-std::int64_t checked_batch(const Session& session, const Task& task) {
+void require_batch(const Session& session, const Task& task) {
   const std::int64_t batch = session.settings().get<"train.batch">();
-  const std::int64_t passes = session.settings().get<"train.accumulate">();
   if (batch > task.samples->size())
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
-  if (batch < session.size() * passes)
-    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch,
-                           session.size(), passes);
-  return batch;
+  require_enough_samples(session.settings(), session.size());
 }
 
 }  // namespace
@@ -37,7 +34,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       keeper_(session, log),
       reporter_(session, log),
       totals_(session.world()) {
-  checked_batch(session, task_);
+  require_batch(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }
 
@@ -69,8 +66,10 @@ Outcome Trainer::run() {
   test();
   keeper_.finish();
   reporter_.end(outcome_.stopped(), keeper_.newest());
-  if (outcome_.to_be_continued) require_kept();
-  if (outcome_.to_be_continued) say_why_stopped();
+  if (outcome_.to_be_continued) {
+    require_kept();
+    say_why_stopped();
+  }
   // A rank that ends with a code other than 0 must not be ahead of the one that writes: launchers may stop the others.
   if (outcome_.stopped()) session_.world().barrier().wait();
   return outcome_;

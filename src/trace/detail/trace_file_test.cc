@@ -1,7 +1,6 @@
 #include "ronde/trace/detail/trace_file.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::trace::detail {
 namespace {
@@ -21,13 +21,8 @@ std::string content(const std::filesystem::path& path) {
 }
 
 struct TraceFileTest : testing::Test {
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "trace_file_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-  std::filesystem::path folder;
+  const tests::Folder kept;
+  const std::filesystem::path folder = kept.path();
 };
 
 TEST_F(TraceFileTest, MakesItsFolderAndReplacesWhatWasThere) {
