@@ -40,6 +40,7 @@ if(NOT ZLIB_FOUND)
   message(FATAL_ERROR "zlib is missing: install zlib1g-dev, or name its folder in CMAKE_PREFIX_PATH")
 endif()
 
+include(dependency_files)
 include(dependency_torch)
 include(dependency_cuda)
 include(dependency_mpi)

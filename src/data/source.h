@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ronde/data/array.h"
+
 namespace ronde::data {
 
 // What is to be learned of a sample.
@@ -21,11 +23,16 @@ std::string_view name(Target target);  // "class", as data.target has it
 // FAILS WITH: BadInput.
 Target parse_target(std::string_view text);
 
+// How the values of a picture lie: all of a channel together, or all channels of a pixel.
+enum class Layout : std::uint8_t { ChannelsFirst, ChannelsLast };
+
 // What every sample of a source is: features of one shape, and a target of one shape.
 struct SampleKind {
   std::int64_t channels = 1, height = 1, width = 1;
   std::int64_t classes = 2;  // of a sample, or of each pixel, the background included
   Target target = Target::Class;
+  Layout layout = Layout::ChannelsFirst;
+  bool bf16 = false;  // features are bf16 rather than f32
 
   std::size_t values() const { return static_cast<std::size_t>(channels * height * width); }
   // How many classes a sample comes with: its own, or one a pixel, row by row.
@@ -41,6 +48,7 @@ struct SampleKind {
 // Where a sample is written: memory of the caller, as much as its kind says. What a kind has not is empty.
 struct SampleSpace {
   std::span<float> features = {};
+  std::span<Bf16> features16 = {};  // instead, for kinds that are bf16
   std::span<std::int64_t> classes = {};
   std::span<float> flags = {};
 };
