@@ -3,6 +3,7 @@ option(RONDE_TESTS "Build the tests" ON)
 option(RONDE_TORCH "Build the parts that need libtorch (>= 2.6)" ON)
 set(RONDE_CUDA AUTO CACHE STRING "CUDA support: AUTO, ON or OFF")
 set(RONDE_MPI AUTO CACHE STRING "MPI support: AUTO, ON or OFF")
+option(RONDE_FUZZ "Build the fuzzer of the file formats; needs clang" OFF)
 set(RONDE_SANITIZE "" CACHE STRING "Sanitizers for our own code, as for -fsanitize= (address,undefined or thread)")
 set(RONDE_HEADERS_DIR "" CACHE PATH
     "Folder with header-only libraries that this machine lacks (CLI11, toml++, nlohmann-json)")

@@ -53,7 +53,7 @@ struct Options {
   bool compare = false;                    // with every peer that is installed
   bool autotune = false;                   // what autotune finds against the defaults
   std::string python = {};                 // the interpreter that has the peers
-  std::string folder = {};                 // roofline: where a file is read from
+  std::string folder = {};                 // roofline: where a file is read from; decode: of photographs
   std::string output = {};                 // roofline: the file for `ronde limits`; empty: none
   std::vector<std::string> settings = {};  // flags for the ranks that are started: --set, key=value
   Log log = Log();

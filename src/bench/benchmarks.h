@@ -7,7 +7,9 @@ namespace ronde::bench {
 
 Report run_allreduce(const Options& options);
 Report run_control(const Options& options);
+Report run_decode(const Options& options);
 Report run_nodes(const Options& options);
+Report run_records(const Options& options);
 Report run_roofline(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);

@@ -8,6 +8,7 @@
 #include "ronde/base/version.h"
 #include "ronde/cli/bench.h"
 #include "ronde/cli/check.h"
+#include "ronde/cli/data.h"
 #include "ronde/cli/info.h"
 #include "ronde/cli/run.h"
 #include "ronde/cli/stage.h"
@@ -54,19 +55,27 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
+// The command that was chosen, of a command: {data, data verify}, the inmost last.
+std::vector<const CLI::App*> chosen_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> chosen{&app};
+  while (!chosen.back()->get_subcommands().empty()) chosen.push_back(chosen.back()->get_subcommands().front());
+  return chosen;
+}
+
 // CLI11's sentence, and what may have been meant.
 Error wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* command = &app;
-  for (const CLI::App* chosen : app.get_subcommands()) command = chosen;
-  const std::string help = fmt::format("'ronde {}--help'", command == &app ? "" : command->get_name() + " ");
+  const auto chosen = chosen_commands(app);
+  std::string name;
+  for (std::size_t i = 1; i < chosen.size(); ++i) name += chosen[i]->get_name() + " ";
+  const std::string help = fmt::format("'ronde {}--help'", name);
   const auto left = app.remaining(true);
   if (left.empty()) return Error::bad_input("{}; {} explains", error.what(), help);
   const std::string word(split(left.front(), '=').front());
-  std::vector<std::string> candidates = flags_of(*command);
-  for (const CLI::App* known : app.get_subcommands({})) {
+  std::vector<std::string> candidates = flags_of(*chosen.back());
+  for (const CLI::App* known : app.get_subcommands({}))
     if (known->get_name() == word) return Error::bad_input("'{}' is a command of its own: ronde {}", word, word);
-    candidates.push_back(known->get_name());
-  }
+  for (const CLI::App* level : chosen)
+    for (const CLI::App* known : level->get_subcommands({})) candidates.push_back(known->get_name());
   const auto meant = nearest(word, candidates);
   return Error::bad_input("'{}' is not known here; {}", word,
                           meant ? "did you mean " + *meant + "?" : help + " lists what is");
@@ -85,6 +94,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   add_info(app, command);
   add_train(app, command);
   add_bench(app, command);
+  add_data(app, command);
   add_stage(app, command);
   add_check_rank(app, command);
   RunLine line;

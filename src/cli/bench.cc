@@ -139,7 +139,9 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
   bench.add_flag("--compare", flags.compare,
                  "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
   bench
-      .add_option("--sizes", flags.sizes, "allreduce: a list such as 4,1KiB,64MiB; roofline: of the file that is read")
+      .add_option(
+          "--sizes", flags.sizes,
+          "allreduce: a list such as 4,1KiB,64MiB; roofline: of the file that is read; records: of one, and of all")
       ->type_name("BYTES");
   bench
       .add_option("--turns", flags.turns,
@@ -161,7 +163,9 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
   bench.add_flag("--autotune", flags.autotune, "step: what comm.autotune finds, against the defaults");
   bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
       ->type_name("N");
-  bench.add_option("--dir", flags.folder, "roofline: the folder whose file system is measured, default here")
+  bench
+      .add_option("--dir", flags.folder,
+                  "roofline, records: the folder whose file system is measured, default here; decode: of JPEGs")
       ->type_name("FOLDER");
   bench
       .add_option("--output", flags.output,

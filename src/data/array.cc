@@ -1,5 +1,6 @@
 #include "ronde/data/array.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -22,12 +23,12 @@ constexpr auto kTypes = std::to_array<Known>(
     {{"u8", 1}, {"i8", 1}, {"u16", 2}, {"i16", 2}, {"i32", 4}, {"i64", 8}, {"bf16", 2}, {"f32", 4}, {"f64", 8}});
 
 std::size_t checked_count(Type type, const Shape& shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
   std::size_t count = 1;
   const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / size_of(type);
   for (const std::int64_t length : shape) {
     const auto times = static_cast<std::size_t>(length);
-    if (length < 0 || (times > 0 && count > most / times))
-      throw Error::bad_input("an array of {} cannot be", to_text(type, shape));
+    if (length < 0 || count > most / times) throw Error::bad_input("an array of {} cannot be", to_text(type, shape));
     count *= times;
   }
   return count;
@@ -72,6 +73,12 @@ Array Array::view(Type type, Shape shape, const void* memory, std::shared_ptr<co
   return array;
 }
 
+Array Array::on_device(Type type, Shape shape, const void* memory, std::shared_ptr<const void> owner, int device) {
+  Array array = view(type, std::move(shape), memory, std::move(owner));
+  array.device_ = device;
+  return array;
+}
+
 Array Array::bytes_of(std::string_view text) {
   Array array(Type::U8, {static_cast<std::int64_t>(text.size())});
   if (!text.empty()) std::memcpy(array.writable(), text.data(), text.size());
@@ -103,6 +110,7 @@ double Array::number() const {
 }
 
 void Array::require(Type type) const {
+  if (device_ >= 0) throw Error(Error::Kind::Bug, fmt::format("an array of GPU {} was read by the host", device_));
   if (type != type_)
     throw Error(Error::Kind::Bug, fmt::format("an array of {} was taken for {}", name(type_), name(type)));
 }

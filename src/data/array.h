@@ -37,6 +37,8 @@ class Array {
   Array(Type type, Shape shape);
   // Memory that someone else owns; `owner` keeps it.
   static Array view(Type type, Shape shape, const void* memory, std::shared_ptr<const void> owner);
+  // Memory of a GPU: only for those who know what to do with data().
+  static Array on_device(Type type, Shape shape, const void* memory, std::shared_ptr<const void> owner, int device);
   static Array bytes_of(std::string_view text);  // a copy, as U8
   template <class T>
   static Array scalar(T value) {
@@ -50,6 +52,7 @@ class Array {
   std::size_t size() const { return count_; }                    // values
   std::size_t bytes() const { return count_ * size_of(type_); }  // of all values
   bool empty() const { return count_ == 0; }
+  int device() const { return device_; }  // which GPU has it; below 0: the host
 
   // REQUIRES: T is what type() says.
   template <class T>
@@ -64,7 +67,10 @@ class Array {
     return {static_cast<T*>(writable()), count_};
   }
   // The bytes of whatever it holds.
-  std::string_view text() const { return {static_cast<const char*>(memory_), bytes()}; }
+  std::string_view text() const {
+    require(type_);
+    return {static_cast<const char*>(memory_), bytes()};
+  }
   const void* data() const { return memory_; }
   void* writable();
 
@@ -76,6 +82,7 @@ class Array {
 
   Type type_ = Type::U8;
   bool ours_ = false;
+  int device_ = -1;
   std::size_t count_ = 0;
   Shape shape_ = {0};
   const void* memory_ = nullptr;

@@ -8,7 +8,7 @@ namespace ronde::data {
 
 Batch::Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool)
     : facts_(facts), pool_(std::move(pool)), buffer_(pool_->take()) {
-  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind);
+  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind, pool_->pinned());
 }
 
 Batch::Batch(Batch&&) noexcept = default;
@@ -24,8 +24,20 @@ Batch::~Batch() {
   if (buffer_) pool_->give_back(std::move(buffer_));
 }
 
+bool Batch::is_filled() const {
+  return buffer_->filled >= static_cast<std::size_t>(size());
+}
+
+void Batch::mark_filled() {
+  buffer_->filled = static_cast<std::size_t>(size());
+}
+
 std::span<float> Batch::features() const {
-  return {buffer_->features.data(), static_cast<std::size_t>(size()) * facts_.kind.values()};
+  return {buffer_->features.data(), facts_.kind.bf16 ? 0 : static_cast<std::size_t>(size()) * facts_.kind.values()};
+}
+
+std::span<Bf16> Batch::features16() const {
+  return {buffer_->features16.data(), facts_.kind.bf16 ? static_cast<std::size_t>(size()) * facts_.kind.values() : 0};
 }
 
 std::span<std::int64_t> Batch::classes() const {
@@ -39,7 +51,8 @@ std::span<float> Batch::flags() const {
 SampleSpace Batch::sample(std::int64_t i) const {
   const auto part = [i](auto all, std::size_t each) { return all.subspan(static_cast<std::size_t>(i) * each, each); };
   const SampleKind& kind = facts_.kind;
-  return {.features = part(features(), kind.values()),
+  return {.features = part(features(), kind.bf16 ? 0 : kind.values()),
+          .features16 = part(features16(), kind.bf16 ? kind.values() : 0),
           .classes = part(classes(), kind.class_values()),
           .flags = part(flags(), kind.flag_values())};
 }

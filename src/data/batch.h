@@ -37,8 +37,9 @@ class Batch {
   std::int64_t size() const { return facts_.local.size(); }          // samples here; may be 0
   std::int64_t global_size() const { return facts_.global.size(); }  // samples on all ranks
 
-  // size() x channels x height x width values, aligned to 64 bytes.
+  // size() x channels x height x width values (or channels last, as the kind says), aligned to 64 bytes.
   std::span<float> features() const;
+  std::span<Bf16> features16() const;  // instead, for kinds that are bf16
   // size() times what facts().kind says of a sample; empty for kinds that have none.
   std::span<std::int64_t> classes() const;
   std::span<float> flags() const;
@@ -46,7 +47,10 @@ class Batch {
   SampleSpace sample(std::int64_t i) const;
 
  private:
+  friend class Issuer;
   friend class Loader;
+  bool is_filled() const;  // all of its memory has held samples since it was taken from the system
+  void mark_filled();
   Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool);
 
   Facts facts_;

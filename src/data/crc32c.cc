@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "ronde/data/detail/crc32c_ways.h"
+
 namespace ronde::data {
 namespace {
 
@@ -32,7 +34,7 @@ constexpr auto kTables = make_tables();
 
 }  // namespace
 
-std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
+std::uint32_t detail::crc32c_by_tables(std::string_view bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) {  // eight bytes at once
     std::uint64_t word = 0;
@@ -43,6 +45,11 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
   }
   for (const char byte : bytes) crc = crc >> 8 ^ kTables[0][(crc ^ static_cast<unsigned char>(byte)) & 0xff];
   return ~crc;
+}
+
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
+  static const detail::Crc32c fast = detail::crc32c_by_instruction();
+  return fast != nullptr ? fast(bytes, before) : detail::crc32c_by_tables(bytes, before);
 }
 
 }  // namespace ronde::data

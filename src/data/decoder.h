@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ronde/data/sample.h"
-#include "ronde/data/source.h"
+#include "ronde/data/sample_kind.h"
 
 namespace ronde::data {
 
@@ -24,6 +24,9 @@ class Decoder {
 
   // What it makes of every sample.
   virtual SampleKind kind() const = 0;
+
+  // Whether what it makes of a sample differs from epoch to epoch.
+  virtual bool draws() const { return false; }
 
   // How much memory decode() takes besides `into` and `stored` while it runs, near and never below; found from the
   // picture's header. FAILS WITH: BadInput for what is no picture.

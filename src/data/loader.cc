@@ -2,23 +2,18 @@
 
 #include <algorithm>
 #include <exception>
-#include <stop_token>
-#include <thread>
 #include <utility>
-#include <variant>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
-#include "ronde/base/queue.h"
-#include "ronde/base/thread.h"
-#include "ronde/data/detail/buffer_pool.h"
-#include "ronde/data/order.h"
-#include "ronde/trace/span.h"
+#include "ronde/data/flow/bad_samples.h"
+#include "ronde/data/flow/collect.h"
+#include "ronde/data/flow/engine.h"
+#include "ronde/data/flow/stored_work.h"
 
 namespace ronde::data {
 namespace {
 
-using Item = std::variant<Batch, std::exception_ptr>;
+constexpr std::size_t kRoomForAll = std::size_t{1} << 20;  // runs: it is batches and bytes that limit them
 
 void check(const Source& source, const LoaderOptions& options) {
   if (options.batch < 1) throw Error::bad_input("a batch of {} samples cannot be", options.batch);
@@ -32,6 +27,24 @@ void check(const Source& source, const LoaderOptions& options) {
                            options.batch);
 }
 
+// Chunks are of use only where samples come in the order of the files.
+bool lies_in_order(const Source& source) {
+  const std::int64_t last = source.size() - 1;
+  return source.stored() && last >= 0 && source.stored_index(0) == 0 && source.stored_index(last) == last &&
+         source.stored_index(last / 2) == last / 2;
+}
+
+IndexView view_of(const Source& source, const LoaderOptions& options) {
+  IndexView view = IndexView(source.size());
+  if (source.stored()) view = view.mapped([&source](std::int64_t index) { return source.stored_index(index); });
+  if (!options.shuffle) return view;
+  if (options.window < 1 || !lies_in_order(source)) return view.shuffled(options.start.seed);
+  std::vector<Range> chunks;
+  for (const Range chunk : source.stored()->records->chunks())
+    if (chunk.begin < source.size()) chunks.push_back({chunk.begin, std::min(chunk.end, source.size())});
+  return view.shuffled_chunks(std::move(chunks), options.window, options.start.seed);
+}
+
 }  // namespace
 
 struct Loader::Impl {
@@ -39,110 +52,100 @@ struct Loader::Impl {
       : source(from),
         options(std::move(chosen)),
         plan{.samples = source.size(), .batch = options.batch, .keep_short = options.keep_short},
-        ready(std::max<std::size_t>(options.ahead, 1)) {}
+        bad(options.pipeline.skip_bad, source.size(), options.pipeline.say),
+        engine(options.pipeline) {
+    begin();
+    if (source.stored())
+      add_stored();
+    else
+      engine.add_stage({.name = "make", .threads = 1, .room = kRoomForAll}, [this](Run& run) { make(run); });
+    engine.wrap([](auto last) { return std::make_unique<Collect>(std::move(last)); });
+  }
 
-  // --- the thread of the loader
-  void work(const std::stop_token& stop);
-  void prepare_epoch(Position& at, const std::stop_token& stop);
-  Batch::Facts facts_at(const Position& at) const;
-  void fill(Batch& batch, const Order& order, const std::stop_token& stop) const;
+  void begin() {
+    const SampleKind kind = source.kind();
+    const StoredParts* stored = source.stored();
+    IssuerOptions issuing{.view = view_of(source, options), .kind = kind};
+    issuing.draw_seed = stored ? stored->seed : 0;
+    issuing.batches = plan;
+    issuing.rank = options.rank;
+    issuing.ranks = options.ranks;
+    issuing.start = options.start;
+    issuing.end_epoch = options.end_epoch;
+    issuing.filled_once = source.filled_once();
+    std::size_t each = kind.bytes();
+    if (stored) {
+      issuing.bytes = [records = stored->records](std::int64_t index) { return records->bytes(index); };
+      if (source.size() > 0) each = std::max(each, stored->records->bytes(source.stored_index(0)));
+    }
+    const std::int64_t mine = share({0, std::min(options.batch, source.size())}, 0, options.ranks).size();
+    issuing.length = run_length(each, mine, engine.threads());
+    engine.begin(std::move(issuing));
+  }
+
+  void add_stored() {
+    const StoredParts& stored = *source.stored();
+    work = std::make_unique<StoredWork>(*stored.records, *engine.issuer(), bad, engine.scratch(), engine.stop());
+    engine.add_stage({.name = "read", .waits = true, .room = 4 * static_cast<std::size_t>(engine.threads()) + 4},
+                     [this](Run& run) { work->read(run); });
+    engine.add_stage({.name = "decode", .threads = engine.threads(), .room = kRoomForAll},
+                     [this, decoder = stored.decoder](Run& run) { work->decode(*decoder, run); });
+  }
+
+  void make(Run& run) const {
+    for (std::int64_t i = 0; i < run.size() && !engine.stop().stop_requested(); ++i) {
+      const Draw& draw = run.items[static_cast<std::size_t>(i)].draw;
+      source.read(draw.index, draw.epoch, run.group->batch->sample(run.slot + i));
+    }
+    run.hold.release();
+  }
 
   const Source& source;
   const LoaderOptions options;
   const BatchPlan plan;
-  const std::shared_ptr<detail::BufferPool> pool = std::make_shared<detail::BufferPool>();
-  BoundedQueue<Item> ready;
-
-  // --- whoever calls next()
-  std::exception_ptr failure;
-  std::chrono::nanoseconds waited{0};
-
-  std::jthread thread;  // last: it uses all of the above
+  BadSamples bad;
+  std::unique_ptr<StoredWork> work;
+  std::exception_ptr failure;  // of whoever calls next()
+  Engine engine;               // last: its threads use all of the above
 };
 
-void Loader::Impl::work(const std::stop_token& stop) {
-  name_this_thread("ronde input");
-  const trace::Scope scope(options.recorder, "input");
-  try {
-    for (Position at = options.start; at.epoch < options.end_epoch && plan.batches() > 0 && !stop.stop_requested();)
-      prepare_epoch(at, stop);
-  } catch (...) {
-    ready.push(std::current_exception());
-  }
-  ready.close();
-}
-
-void Loader::Impl::prepare_epoch(Position& at, const std::stop_token& stop) {
-  const Order order(plan.samples, at.seed, at.epoch);
-  for (const std::int64_t epoch = at.epoch; at.epoch == epoch && !stop.stop_requested();) {
-    const Batch::Facts facts = facts_at(at);
-    at = facts.after;
-    if (facts.global.size() == 0) continue;  // a position at the very end of its epoch
-    trace::Span span("input", "input", {{"samples", facts.local.size()}, {"batch", facts.index}});
-    Batch batch(facts, pool);
-    fill(batch, order, stop);
-    span.end();
-    if (!ready.push(Item(std::move(batch)))) return;
-  }
-}
-
-Batch::Facts Loader::Impl::facts_at(const Position& at) const {
-  const Range global = plan.batch_at(at.position);
-  const bool last = plan.batch_at(global.end).size() == 0;
-  return {.kind = source.kind(),
-          .epoch = at.epoch,
-          .index = plan.index_of(at.position),
-          .global = global,
-          .local = share(global, options.rank, options.ranks),
-          .after = last ? Position{at.epoch + 1, 0, at.seed} : Position{at.epoch, global.end, at.seed},
-          .ends_epoch = last};
-}
-
-void Loader::Impl::fill(Batch& batch, const Order& order, const std::stop_token& stop) const {
-  const Range local = batch.facts().local;
-  const auto count = static_cast<std::size_t>(local.size());
-  std::size_t& filled = batch.buffer_->filled;
-  if (source.filled_once() && filled >= count) return;
-  filled = 0;
-  for (std::size_t i = 0; i < count && !stop.stop_requested(); ++i) {
-    const auto number = static_cast<std::int64_t>(i);
-    const std::int64_t place = local.begin + number;
-    source.read(options.shuffle ? order[place] : place, batch.facts().epoch, batch.sample(number));
-    filled = i + 1;
-  }
-}
-
 Loader::Loader(const Source& source, LoaderOptions options)
-    : impl_((check(source, options), std::make_unique<Impl>(source, std::move(options)))) {
-  impl_->thread = std::jthread([impl = impl_.get()](const std::stop_token& stop) { impl->work(stop); });
-}
+    : impl_((check(source, options), std::make_unique<Impl>(source, std::move(options)))) {}
 
-Loader::~Loader() {
-  impl_->thread.request_stop();
-  impl_->ready.close();  // ends a wait for room
-}
+Loader::~Loader() = default;
 
 std::optional<Batch> Loader::next() {
   if (impl_->failure) std::rethrow_exception(impl_->failure);
-  const auto since = monotonic_now();
-  trace::Span span("wait for input", "input");
-  std::optional<Item> item = impl_->ready.pop();
-  span.end();
-  impl_->waited += monotonic_now() - since;
-  if (!item) return {};
-  if (auto* failure = std::get_if<std::exception_ptr>(&*item)) {
-    impl_->failure = *failure;
-    std::rethrow_exception(impl_->failure);
+  try {
+    auto run = impl_->engine.next();
+    if (!run) return {};
+    Batch batch = std::move(*run->group->batch);
+    batch.mark_filled();
+    return batch;
+  } catch (...) {
+    impl_->failure = std::current_exception();
+    throw;
   }
-  return std::move(std::get<Batch>(*item));
 }
 
 const BatchPlan& Loader::plan() const {
   return impl_->plan;
 }
 
+std::vector<StageStats> Loader::stages() const {
+  return impl_->engine.stats();
+}
+
+std::int64_t Loader::skipped() const {
+  return impl_->bad.count();
+}
+
+std::size_t Loader::peak_bytes() const {
+  return impl_->engine.peak_bytes();
+}
+
 std::chrono::nanoseconds Loader::waited() const {
-  return impl_->waited;
+  return impl_->engine.waited();
 }
 
 }  // namespace ronde::data

@@ -4,32 +4,34 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "ronde/data/batch.h"
 #include "ronde/data/batch_plan.h"
+#include "ronde/data/pipeline_options.h"
 #include "ronde/data/source.h"
-#include "ronde/trace/recorder.h"
+#include "ronde/data/stage_stats.h"
 
 namespace ronde::data {
 
 struct LoaderOptions {
   std::int64_t batch = 64;  // samples of all ranks together
   int rank = 0, ranks = 1;
-  Position start = {};                  // its seed is that of the order
-  std::int64_t end_epoch = 1;           // the first epoch that is not read any more
-  bool shuffle = true;                  // false, for evaluation: in the order of the source
-  bool keep_short = true;               // an epoch's last batch counts even when it is short
-  std::size_t ahead = 2;                // batches that are prepared before they are asked for; 1 at least
-  trace::Recorder* recorder = nullptr;  // gets a span "input" a batch; must outlive the loader
+  Position start = {};         // its seed is that of the order
+  std::int64_t end_epoch = 1;  // the first epoch that is not read any more
+  bool shuffle = true;         // false, for evaluation: in the order of the source
+  std::int64_t window = 0;     // shuffle inside of so many chunks of the files (see ChunkOrder); 0: anything anywhere
+  bool keep_short = true;      // an epoch's last batch counts even when it is short
+  PipelineOptions pipeline = {};
 };
 
-// Gives this rank's part of one global batch after the other, prepared by a thread of its own. Which samples a global
+// Gives this rank's part of one global batch after the other, prepared by threads of its own. Which samples a global
 // batch holds, and what they look like, depends on (seed, epoch, position) alone, never on the number of ranks.
 //
 //   Loader loader(*source, {.batch = 256, .rank = rank, .ranks = size, .end_epoch = 90});
 //   while (auto batch = loader.next()) train(batch->features(), batch->classes());
 //
-// One thread at a time may call it. It may go at any time, also while its thread is at work.
+// One thread at a time may call it. It may go at any time, also while its threads are at work.
 class Loader {
  public:
   // REQUIRES: `source` outlives the loader.
@@ -44,6 +46,9 @@ class Loader {
   std::optional<Batch> next();
 
   const BatchPlan& plan() const;
+  std::vector<StageStats> stages() const;   // what each step has done so far
+  std::int64_t skipped() const;             // samples that could not be read, and others took their place
+  std::size_t peak_bytes() const;           // the most memory that samples and batches ever took
   std::chrono::nanoseconds waited() const;  // in next(), so far: the time that training has lost to its input
 
  private:

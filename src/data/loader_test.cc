@@ -101,7 +101,7 @@ TEST(Loader, TargetsOfAnyShapeComeWithTheirSamples) {
       for (const Seen& part : all_of(*source, {.batch = 20, .rank = rank, .ranks = 3})) append(joined, part);
     const Order order(20, 0, 0);
     for (std::int64_t place = 0; place < 20; ++place) {
-      const Sample sample = sample_of(*source, order[place]);
+      const FilledSample sample = sample_of(*source, order[place]);
       append(expected, {sample.features, sample.classes, sample.flags, {}});
     }
     EXPECT_EQ(joined.features, expected.features) << name(target);
@@ -180,7 +180,7 @@ TEST(Loader, MemoryIsAlignedUsedAgainAndMayOutliveTheLoader) {
   std::optional<Batch> kept;
   std::vector<const float*> places;
   {
-    Loader loader(source, {.batch = 10, .shuffle = false});
+    Loader loader(source, {.batch = 10, .shuffle = false, .pipeline = {.ahead = 2}});
     kept = loader.next();
     while (auto batch = loader.next()) {
       const float* place = batch->features().data();
@@ -195,7 +195,7 @@ TEST(Loader, MemoryIsAlignedUsedAgainAndMayOutliveTheLoader) {
 
 TEST(Loader, WhoeverKeepsAllBatchesIsNotStuck) {
   const Numbers source(100);
-  Loader loader(source, {.batch = 10, .shuffle = false, .ahead = 1});
+  Loader loader(source, {.batch = 10, .shuffle = false, .pipeline = {.ahead = 1}});
   std::vector<Batch> all;
   while (auto batch = loader.next()) all.push_back(std::move(*batch));
   ASSERT_EQ(all.size(), 10u);
@@ -238,7 +238,7 @@ TEST(Loader, CountsTheTimeThatIsWaitedForInput) {
 TEST(Loader, WhatIsFilledOnceIsNotFilledAgain) {
   Numbers source(1000);
   source.once = true;
-  Loader loader(source, {.batch = 10});
+  Loader loader(source, {.batch = 10, .pipeline = {.ahead = 2}});
   int batches = 0;
   while (auto batch = loader.next()) {
     ++batches;
@@ -274,7 +274,7 @@ TEST(Loader, RecordsItsWork) {
     trace::Recorder recorder({.file = file});
     const Numbers source(10);
     const trace::Scope scope(recorder, "training");
-    Loader loader(source, {.batch = 5, .recorder = &recorder});
+    Loader loader(source, {.batch = 5, .pipeline = {.recorder = &recorder}});
     while (loader.next()) {
     }
   }

@@ -1,6 +1,52 @@
 #include "ronde/data/records.h"
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/data/files/bigearthnet.h"
+#include "ronde/data/files/cifar.h"
+#include "ronde/data/files/csv.h"
+#include "ronde/data/files/hdf5.h"
+#include "ronde/data/files/idx.h"
+#include "ronde/data/files/images.h"
+#include "ronde/data/files/lmdb.h"
+#include "ronde/data/files/npy.h"
+#include "ronde/data/files/pack.h"
+#include "ronde/data/files/tar.h"
+#include "ronde/data/files/tfrecord.h"
+
 namespace ronde::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Format {
+  std::string_view name;
+  std::unique_ptr<Records> (*open)(const RecordsOptions& options);
+  bool (*looks_like)(const fs::path& path);
+};
+
+// In the order in which they are asked what a path looks like: an image folder is any folder with folders, so it is
+// last.
+constexpr auto kFormats = std::to_array<Format>({
+    {"pack", files::open_pack, files::looks_like_pack},
+    {"tar", files::open_tar, files::looks_like_tar},
+    {"bigearthnet", files::open_bigearthnet, files::looks_like_bigearthnet},
+    {"tfrecord", files::open_tfrecord, files::looks_like_tfrecord},
+    {"lmdb", files::open_lmdb, files::looks_like_lmdb},
+    {"hdf5", files::open_hdf5, files::looks_like_hdf5},
+    {"csv", files::open_csv, files::looks_like_csv},
+    {"npy", files::open_npy, files::looks_like_npy},
+    {"idx", files::open_idx, files::looks_like_idx},
+    {"cifar", files::open_cifar, files::looks_like_cifar},
+    {"images", files::open_images, files::looks_like_images},
+});
+
+}  // namespace
 
 std::string Records::key(std::int64_t index) const {
   return std::to_string(index);
@@ -8,6 +54,32 @@ std::string Records::key(std::int64_t index) const {
 
 std::vector<Range> Records::chunks() const {
   return {Range{0, size()}};
+}
+
+std::vector<std::string> record_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string guess_format(const fs::path& path) {
+  for (const Format& format : kFormats)
+    if (format.looks_like(path)) return std::string(format.name);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw Error::bad_input("{} is not there", path.string());
+  throw Error::bad_input("{} looks like no data that is known ({})", path.string(), join(record_formats(), ", "));
+}
+
+std::unique_ptr<Records> open_records(const RecordsOptions& options) {
+  if (options.path.empty()) throw Error::bad_input("which data? No file or folder is named");
+  const std::string name = options.format == "auto" ? guess_format(options.path) : options.format;
+  const auto found = std::ranges::find(kFormats, name, &Format::name);
+  if (found != kFormats.end()) return found->open(options);
+  const auto names = record_formats();
+  const auto meant = nearest(name, names);
+  throw Error::bad_input("'{}' is no format of files: {}", name,
+                         meant ? fmt::format("did you mean '{}'?", *meant) : "there are " + join(names, ", "));
 }
 
 }  // namespace ronde::data

@@ -11,6 +11,7 @@
 #include "ronde/data/detail/idx.h"
 #include "ronde/data/detail/random_source.h"
 #include "ronde/data/detail/text_source.h"
+#include "ronde/data/stored_source.h"
 
 namespace ronde::data {
 namespace {
@@ -23,6 +24,7 @@ struct Known {
   std::string_view name;
   std::unique_ptr<Source> (*open)(const SourceOptions& options);
   bool comes_split = false;
+  bool stored = false;
   std::string_view targets = "class, labels, mask, input";
 };
 
@@ -32,6 +34,15 @@ constexpr auto kKnown = std::to_array<Known>({
     {.name = "mnist", .open = detail::open_mnist, .comes_split = true, .targets = "class, input"},
     {.name = "cifar10", .open = detail::open_cifar10, .comes_split = true, .targets = "class, input"},
     {.name = "random", .open = detail::open_random},
+    {.name = "images", .open = open_stored, .stored = true, .targets = "class, input"},
+    {.name = "pack", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "tar", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "tfrecord", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "lmdb", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "hdf5", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "csv", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "npy", .open = open_stored, .stored = true, .targets = "class, labels, input"},
+    {.name = "bigearthnet", .open = open_stored, .stored = true, .targets = "labels, input"},
 });
 
 const Known* find(std::string_view name) {
@@ -45,14 +56,16 @@ void check_target(const Known& known, Target target) {
     throw Error::bad_input("'{}' has no target '{}'; data.target can be {}", known.name, name(target), known.targets);
 }
 
-void check(const SourceOptions& options) {
+void check(const SourceOptions& options, bool stored) {
   if (options.samples < 0) throw Error::bad_input("{} samples of '{}' were asked for", options.samples, options.name);
   if (options.classes < 2)
     throw Error::bad_input("'{}' needs 2 classes at least, not {}", options.name, options.classes);
-  if (options.channels < 1 || options.resolution < 1)
+  const int least = stored ? 0 : 1;
+  if (options.channels < least || options.resolution < least)
     throw Error::bad_input("'{}' needs channels and a resolution of 1 at least, not {} and {}", options.name,
                            options.channels, options.resolution);
-  if (options.resolution > 65536 || options.channels > kMostValues / (options.resolution * options.resolution))
+  if (options.resolution > 65536 ||
+      (options.resolution > 0 && options.channels > kMostValues / (options.resolution * options.resolution)))
     throw Error::bad_input("a sample of {} channels of {} x {} values is too large", options.channels,
                            options.resolution, options.resolution);
 }
@@ -65,9 +78,17 @@ std::vector<std::string> source_names() {
   return names;
 }
 
-bool comes_split(std::string_view name) {
+bool is_stored(std::string_view name) {
   const Known* known = find(name);
-  return known != nullptr && known->comes_split;
+  return known != nullptr && known->stored;
+}
+
+bool comes_split(const SourceOptions& options) {
+  const Known* known = find(options.name);
+  if (known == nullptr || !known->stored) return known != nullptr && known->comes_split;
+  SourceOptions test = options;
+  test.split = Split::Test;
+  return !stored_path(test).empty();
 }
 
 std::string_view name(Target target) {
@@ -82,8 +103,8 @@ Target parse_target(std::string_view text) {
 }
 
 std::unique_ptr<Source> open_source(const SourceOptions& options) {
-  check(options);
   if (const Known* known = find(options.name)) {
+    check(options, known->stored);
     check_target(*known, options.target);
     return known->open(options);
   }

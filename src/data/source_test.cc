@@ -19,7 +19,8 @@ std::string failure_of(const SourceOptions& options) {
 TEST(OpenSource, SuggestsWhatWasMeant) {
   EXPECT_EQ(failure_of({.name = "mnits"}), "there is no data set 'mnits'; did you mean mnist?");
   EXPECT_EQ(failure_of({.name = "imagenet"}),
-            "there is no data set 'imagenet'; there are glyphs, text, mnist, cifar10, random");
+            "there is no data set 'imagenet'; there are glyphs, text, mnist, cifar10, random, "
+            "images, pack, tar, tfrecord, lmdb, hdf5, csv, npy, bigearthnet");
 }
 
 TEST(OpenSource, SaysWhichFilesItLookedForAndWhere) {
@@ -73,7 +74,7 @@ TEST(RandomSource, IsDeterministicAndFilledOnce) {
     const auto source = open_source({.name = "random", .classes = 4, .channels = 3, .resolution = 5, .target = target});
     EXPECT_TRUE(source->filled_once());
     for (std::int64_t i = 0; i < 100; ++i) {
-      const Sample sample = sample_of(*source, i);
+      const FilledSample sample = sample_of(*source, i);
       EXPECT_EQ(sample_of(*source, i, 7), sample);
       for (const std::int64_t label : sample.classes) EXPECT_TRUE(label >= 0 && label < source->kind().classes);
       for (const float flag : sample.flags) EXPECT_TRUE(flag == 0 || flag == 1);
@@ -90,7 +91,7 @@ struct RealData : testing::Test {
   }
   // Mean and deviation of some samples, and how often each class occurs among all.
   void measure(const Source& source) {
-    Sample sample(source.kind());
+    FilledSample sample(source.kind());
     double sum = 0, squares = 0;
     for (std::int64_t i = 0; i < source.size(); ++i) {
       source.read(i, 0, sample.space());

@@ -6,7 +6,9 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/data/flow/split_by_key.h"
 #include "ronde/data/order.h"
+#include "ronde/data/records.h"
 
 namespace ronde::data {
 namespace {
@@ -22,6 +24,10 @@ class Part : public Source {
   SampleKind kind() const override { return whole_->kind(); }
   std::int64_t size() const override { return places_.size(); }
   bool filled_once() const override { return whole_->filled_once(); }
+  const StoredParts* stored() const override { return whole_->stored(); }
+  std::int64_t stored_index(std::int64_t index) const override {
+    return whole_->stored_index(order_[places_.begin + index]);
+  }
   void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
     whole_->read(order_[places_.begin + index], epoch, into);
   }
@@ -31,6 +37,54 @@ class Part : public Source {
   const Range places_;
   const Order order_;
 };
+
+// The samples of a stored source whose keys fall into a share: the same ones when others are added.
+class PartByKey : public Source {
+ public:
+  PartByKey(std::unique_ptr<Source> whole, double from, double to, std::uint64_t seed) : whole_(std::move(whole)) {
+    const Records& records = *whole_->stored()->records;
+    for (std::int64_t i = 0; i < whole_->size(); ++i) {
+      const double percent = percent_of(records.key(whole_->stored_index(i)), seed);
+      if (from <= percent && percent < to) places_.push_back(i);
+    }
+  }
+
+  std::string name() const override { return whole_->name(); }
+  SampleKind kind() const override { return whole_->kind(); }
+  std::int64_t size() const override { return std::ssize(places_); }
+  const StoredParts* stored() const override { return whole_->stored(); }
+  std::int64_t stored_index(std::int64_t index) const override {
+    return whole_->stored_index(places_[static_cast<std::size_t>(index)]);
+  }
+  void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
+    whole_->read(places_[static_cast<std::size_t>(index)], epoch, into);
+  }
+
+ private:
+  const std::unique_ptr<Source> whole_;
+  std::vector<std::int64_t> places_;
+};
+
+std::unique_ptr<Source> part_by_key(std::unique_ptr<Source> whole, double from, double to, std::uint64_t seed,
+                                    const char* what) {
+  const std::int64_t samples = whole->size();
+  auto part = std::make_unique<PartByKey>(std::move(whole), from, to, seed);
+  if (part->size() == 0)
+    throw Error::bad_input("data.split gives {} % of {} samples to {}: not even one", to - from, samples, what);
+  return part;
+}
+
+Parts parts_by_key(std::unique_ptr<Source> whole, const SourceOptions& plain, const SourceOptions& separate,
+                   const Shares& shares) {
+  const double first = shares.train, second = shares.train + shares.validation;
+  Parts parts;
+  parts.train = part_by_key(std::move(whole), 0, first, plain.seed, "training");
+  if (shares.validation > 0)
+    parts.validation = part_by_key(open_source(plain), first, second, plain.seed, "validation");
+  parts.test =
+      shares.test > 0 ? part_by_key(open_source(plain), second, 100, plain.seed, "test") : open_source(separate);
+  return parts;
+}
 
 }  // namespace
 
@@ -79,11 +133,12 @@ Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::s
   if (split.empty()) return {.train = open_source(options), .validation = nullptr, .test = open_source(separate)};
 
   const Shares shares = parse_shares(split);
-  if (shares.test > 0 && comes_split(options.name))
+  if (shares.test > 0 && comes_split(options))
     throw Error::bad_input(
         "data.split is '{}', but '{}' comes with test samples of its own: the share of test must be 0, as in 90/10/0",
         split, options.name);
   auto whole = open_source(options);
+  if (whole->stored()) return parts_by_key(std::move(whole), plain, separate, shares);
   const Cuts cuts = cut(shares, whole->size());
   Parts parts{.train = part_of(std::move(whole), cuts.train, options.seed), .validation = nullptr, .test = nullptr};
   if (shares.validation > 0) parts.validation = part_of(open_source(plain), cuts.validation, options.seed);

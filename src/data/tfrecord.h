@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace ronde::data {
+
+// What a record has besides its payload: length and checksum before it, and a checksum after it.
+constexpr std::size_t kTfRecordHeader = 12, kTfRecordFrame = 16;
 
 // Adds `payload` to the bytes of a TFRecord file: its length and the payload, each with a checksum. Pure.
 void append_tfrecord(std::string& file, std::string_view payload);
@@ -12,5 +17,9 @@ void append_tfrecord(std::string& file, std::string_view payload);
 // the file) are for errors. REQUIRES: bytes is not empty.
 // FAILS WITH: BadInput, naming file and offset: cut off, or a checksum that does not fit.
 std::string_view take_tfrecord(std::string_view& bytes, const std::string& name, std::size_t offset);
+
+// How long the payload is whose record begins with `header`, the kTfRecordHeader bytes before it.
+// FAILS WITH: BadInput, as above.
+std::uint64_t tfrecord_length(std::string_view header, const std::string& name, std::uint64_t offset);
 
 }  // namespace ronde::data

@@ -30,7 +30,10 @@ torch::Tensor reduced(const torch::Tensor& each, bool sum) {
 }
 
 torch::Tensor single_label(const torch::Tensor& output, const torch::Tensor& target, const LossOptions& options) {
-  check_classes(output, target);
+  if (target.is_floating_point())
+    check_shape(output, target);
+  else
+    check_classes(output, target);
   const auto each = F::cross_entropy(
       output, target, F::CrossEntropyFuncOptions().reduction(torch::kNone).label_smoothing(options.label_smoothing));
   return reduced(each, options.sum);

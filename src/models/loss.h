@@ -9,7 +9,8 @@
 namespace ronde::models {
 
 struct LossOptions {
-  // single-label: outputs [batch, classes, ...], targets [batch, ...] are classes (cross entropy);
+  // single-label: outputs [batch, classes, ...], targets [batch, ...] are classes (cross entropy), or shares of all
+  // classes, as many as there are outputs;
   // multi-label: targets have the shape of the outputs, 1 where a label holds and 0 where not (binary cross entropy);
   // reconstruction: targets are what the outputs should be (mean squared error).
   std::string kind = "single-label";

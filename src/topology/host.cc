@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include <sys/statfs.h>
@@ -11,6 +12,8 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/topology/affinity.h"
+#include "ronde/topology/detail/cgroup.h"
 #include "ronde/topology/detail/files.h"
 
 namespace ronde::topology {
@@ -90,6 +93,12 @@ std::vector<std::string> instruction_sets() {
 
 Memory parse_meminfo(std::string_view meminfo) {
   return {.total = meminfo_line(meminfo, "MemTotal:"), .available = meminfo_line(meminfo, "MemAvailable:")};
+}
+
+int usable_cores() {
+  const double allowed = affinity_of_this_thread().size();
+  const double quota = detail::read_limits("/").cpu_quota.value_or(allowed);
+  return std::max(1, static_cast<int>(std::min(allowed, std::ceil(quota))));
 }
 
 Memory memory() {

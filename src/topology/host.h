@@ -24,6 +24,9 @@ struct Memory {
 Memory parse_meminfo(std::string_view meminfo);
 Memory memory();  // of this host
 
+// How many cores this thread may use: its affinity and the quota of its control group, 1 at least.
+int usable_cores();
+
 // Where a folder lives, which decides how it should be read: thousands of small files are cheap on a local disk and a
 // catastrophe on a parallel file system.
 struct FileSystem {

@@ -3,6 +3,7 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/input.h"
 #include "ronde/train/precision.h"
 #include "ronde/train/tally.h"
 
@@ -18,7 +19,7 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
                                 .rank = session.rank(),
                                 .ranks = session.size(),
                                 .shuffle = false,
-                                .recorder = session.recorder()});
+                                .pipeline = pipeline_of(session)});
   const Precision precision = parse_precision(session.settings().get<"train.precision">());
   Tally tally(samples.kind().target, samples.kind().classes);
   while (const auto next = loader.next()) {

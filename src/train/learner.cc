@@ -15,6 +15,7 @@
 #include "ronde/train/finite.h"
 #include "ronde/train/lars.h"
 #include "ronde/train/local_sgd.h"
+#include "ronde/train/mixup.h"
 #include "ronde/train/optimizers.h"
 
 namespace ronde::train {
@@ -33,6 +34,7 @@ Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
       plan_(plan_of(session.settings(), task)),
+      mixup_(mixup_of(session.settings(), task.target(), session.size())),
       schedule_(schedule_of(session.settings(), plan_.batches())),
       passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
       sync_every_(checked_sync_every(session.settings())),
@@ -129,15 +131,19 @@ void Learner::restore(const std::map<std::string, std::string>& extra) {
 // optimizer averages over ranks, hence their number. A share may be empty, and its rank still takes part.
 void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals) {
   const Samples samples = samples_of(batch, part, task_, session_.device());
+  const bool mixes = mixup_ > 0 && part.size() > 0;
+  const Samples seen = mixes ? mixed(samples, mixup_, seed_, batch.facts().epoch,
+                                     batch.facts().local.begin + part.begin, batch.facts().kind.classes)
+                             : samples;
   torch::Tensor output, loss;
   {
     RONDE_SPAN("forward");
-    output = forward_in(precision_, *task_.network, samples.inputs);
-    loss = task_.loss(output, samples.targets);
+    output = forward_in(precision_, *task_.network, seen.inputs);
+    loss = task_.loss(output, seen.targets);
   }
   if (part.size() > 0) {
     torch::NoGradGuard no_grad;
-    const double sum = (task_.smoothed ? task_.plain_loss(output, samples.targets) : loss).item<double>();
+    const double sum = (task_.smoothed || mixes ? task_.plain_loss(output, samples.targets) : loss).item<double>();
     const bool finite = std::isfinite(sum);
     if (!finite && !scaling_) give_up(number, samples, output);
     if (!finite) scaling_->overflowed();  // the score of these samples is lost with the step

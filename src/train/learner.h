@@ -53,6 +53,7 @@ class Learner {
   const Session& session_;
   Task& task_;
   const data::BatchPlan plan_;
+  const double mixup_;  // 0: off
   const Schedule schedule_;
   const int passes_;
   const std::int64_t sync_every_, noise_every_;

@@ -160,6 +160,8 @@ std::string summary_text(const Summary& summary) {
                                       summary.ranks == 1 ? "" : "s")});
   if (summary.efficiency) table.add({"scaling efficiency", percent(*summary.efficiency, 1) + " of one rank"});
   table.add({"waiting for input", percent(summary.rates.input_share, 1)});
+  if (!summary.input_limit.empty()) table.add({"", summary.input_limit});
+  if (summary.skipped_samples > 0) table.add({"skipped samples", grouped(summary.skipped_samples)});
   table.add({"waiting for communication", percent(summary.rates.comm_share, 1)});
   add_results(table, "training", summary.train);
   if (summary.validation) add_results(table, "validation", *summary.validation);

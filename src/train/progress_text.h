@@ -53,6 +53,8 @@ struct Summary {
   std::optional<std::int64_t> skipped_steps = {};                        // f16: whose gradients overflowed
   std::optional<double> efficiency = {};  // samples/s a rank, relative to those of one rank alone
   Rates rates = {};                       // over all of it
+  std::string input_limit = {};           // why training waited for its input; empty: it did not
+  std::int64_t skipped_samples = 0;       // that rank 0 could not read
   std::optional<double> noise_scale = {};
   std::vector<std::pair<std::string, std::string>> places = {};  // {"log", "out/log.jsonl"}, ...
 };

@@ -113,7 +113,8 @@ class Stage {
   }
 
   data::Batch batch_of(std::int64_t samples) {
-    data::Loader loader(*task_.samples, {.batch = samples, .end_epoch = 1, .keep_short = false, .ahead = 1});
+    data::Loader loader(*task_.samples,
+                        {.batch = samples, .end_epoch = 1, .keep_short = false, .pipeline = {.ahead = 1}});
     if (auto batch = loader.next()) return std::move(*batch);
     throw Error::bad_input("{} has {} samples, too few for even one small step of {}", task_.samples->name(),
                            task_.samples->size(), samples);

@@ -4,6 +4,7 @@
 #include "ronde/base/clock.h"
 #include "ronde/base/terminal.h"
 #include "ronde/train/hardware.h"
+#include "ronde/train/input.h"
 #include "ronde/train/speeds.h"
 
 namespace ronde::train {
@@ -12,6 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::int64_t kTellingSteps = 20;
+constexpr double kMuchWaiting = 0.05;                    // for input: then it is said why
 constexpr auto kBetweenLines = std::chrono::seconds(1);  // of the log, within an epoch
 
 nanoseconds seconds(double count) {
@@ -198,6 +200,8 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
   if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
     summary.target_accuracy = target;
   summary.efficiency = compare_with_one_rank(summary);
+  if (summary.rates.input_share > kMuchWaiting) summary.input_limit = why_input_waits(input_stages_);
+  summary.skipped_samples = skipped_samples_;
   summary.places = {{"log", files_->metrics.file().string()},
                     {"TensorBoard", files_->board.file().parent_path().string()}};
   if (!checkpoints.empty()) summary.places.emplace_back("checkpoint", checkpoints.string());

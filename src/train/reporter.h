@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ronde/base/log.h"
+#include "ronde/data/stage_stats.h"
 #include "ronde/train/loss_scaler.h"
 #include "ronde/train/metrics_log.h"
 #include "ronde/train/progress.h"
@@ -34,6 +35,11 @@ class Reporter {
   void epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name);
   // After the last epoch, where the samples for testing have been kept back until then.
   void test(std::int64_t step, const Results& results);
+  // What the input has done, for the summary: why training waited for it, if it did.
+  void note_input(std::vector<data::StageStats> stages, std::int64_t skipped) {
+    input_stages_ = std::move(stages);
+    skipped_samples_ = skipped;
+  }
   void end(bool interrupted, const std::filesystem::path& checkpoints);
 
  private:
@@ -55,6 +61,8 @@ class Reporter {
   std::int64_t epoch_ = 0, steps_per_epoch_ = 1, first_step_ = 0, steps_ = 0;
   Score epoch_score_, last_score_;
   std::optional<Results> validation_, test_;
+  std::vector<data::StageStats> input_stages_;
+  std::int64_t skipped_samples_ = 0;
   std::optional<std::chrono::nanoseconds> to_target_;
   std::chrono::nanoseconds written_at_{0};
   Score since_written_;

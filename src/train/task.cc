@@ -4,26 +4,13 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/split.h"
 #include "ronde/models/model.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
+#include "ronde/train/input.h"
 
 namespace ronde::train {
 namespace {
-
-data::Parts open_data(const Settings& settings) {
-  return data::open_parts({.name = settings.get<"data.name">(),
-                           .path = settings.get<"data.path">(),
-                           .samples = settings.get<"data.samples">(),
-                           .classes = settings.get<"data.classes">(),
-                           .channels = settings.get<"data.channels">(),
-                           .resolution = settings.get<"data.resolution">(),
-                           .seed = static_cast<std::uint64_t>(settings.get<"train.seed">()),
-                           .augment = true,
-                           .target = data::parse_target(settings.get<"data.target">())},
-                          settings.get<"data.test_samples">(), settings.get<"data.split">());
-}
 
 models::NormFactory norm_of(const Session& session) {
   const std::string name = session.settings().get<"model.norm">();
@@ -76,7 +63,7 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
 
 Task make_task(const Session& session) {
   const Settings& settings = session.settings();
-  data::Parts parts = open_data(settings);
+  data::Parts parts = open_data(session);
   Task task{
       .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
   const data::SampleKind kind = task.samples->kind();
@@ -116,9 +103,11 @@ Samples samples_of(const data::Batch& batch, data::Range part, const Task& task,
     return all.data() + part.begin * static_cast<std::int64_t>(each);
   };
   Samples samples;
-  samples.inputs = torch::from_blob(share(batch.features(), kind.values()),
-                                    {part.size(), kind.channels, kind.height, kind.width}, torch::kFloat32)
-                       .to(device);
+  const std::vector<std::int64_t> size = {part.size(), kind.channels, kind.height, kind.width};
+  std::vector<std::int64_t> strides = {kind.channels * kind.height * kind.width, kind.height * kind.width, kind.width,
+                                       1};
+  if (kind.layout == data::Layout::ChannelsLast) strides = {strides[0], 1, kind.width * kind.channels, kind.channels};
+  samples.inputs = torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32).to(device);
   if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
   std::vector<std::int64_t> shape = {part.size()};
   if (kind.target == data::Target::Labels) shape.push_back(kind.classes);

@@ -8,6 +8,7 @@
 #include "ronde/trace/span.h"
 #include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/exchange.h"
+#include "ronde/train/input.h"
 
 namespace ronde::train {
 namespace {
@@ -56,8 +57,10 @@ Outcome Trainer::run() {
                                        .ranks = session_.size(),
                                        .start = position_,
                                        .end_epoch = settings.get<"train.epochs">(),
+                                       .shuffle = settings.get<"data.shuffle">() != "off",
+                                       .window = window_of(settings),
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
-                                       .recorder = session_.recorder()});
+                                       .pipeline = pipeline_of(session_)});
   reporter_.begin(done, position_.epoch, loader.plan().batches());
   // The job before had no time for it.
   if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
@@ -65,6 +68,7 @@ Outcome Trainer::run() {
   keep();
   test();
   keeper_.finish();
+  reporter_.note_input(loader.stages(), loader.skipped());
   reporter_.end(outcome_.stopped(), keeper_.newest());
   if (outcome_.to_be_continued) {
     require_kept();

@@ -31,7 +31,9 @@ def test_the_list(ronde):
     assert ronde("bench", "--list").stdout.split() == [
         "allreduce",
         "control",
+        "decode",
         "nodes",
+        "records",
         "roofline",
         "span",
         "step",

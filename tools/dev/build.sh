@@ -58,6 +58,36 @@ run_tests() {
   RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q tests/python
 }
 
+# All parsers share the time; each has a folder of seeds.
+fuzz() {
+  local seconds=$1 clang
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || wrong_use "fuzz takes seconds, not '$seconds'"
+  clang=$(command -v clang++-14 || command -v clang++) || true
+  if [ -z "$clang" ] || ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    "$clang" -x c++ -fsanitize=fuzzer - -o /dev/null 2>/dev/null; then
+    note "Not fuzzing: there is no clang with libFuzzer (Debian: clang-14 libclang-rt-14-dev)."
+    return
+  fi
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+  step "Building build/fuzz" "the parsers of files, by $clang with libFuzzer and sanitizers; the log is build/fuzz.log"
+  mkdir -p build
+  { cmake --preset fuzz "-DCMAKE_CXX_COMPILER=$clang" "-DCMAKE_C_COMPILER=${clang/clang++/clang}" &&
+    cmake --build build/fuzz --target ronde_fuzz; } >build/fuzz.log 2>&1 || refuse "the build failed, see build/fuzz.log"
+  local targets=(tests/fuzz/seeds/*) target each
+  each=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+  for target in "${targets[@]##*/}"; do
+    step "Fuzzing '$target'" "$each s"
+    mkdir -p "build/fuzz/corpus/$target"
+    build/fuzz/ronde_fuzz "--target=$target" -max_total_time="$each" -max_len=8192 -timeout=10 -rss_limit_mb=2048 \
+      -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-" "build/fuzz/corpus/$target" \
+      "tests/fuzz/seeds/$target" >build/fuzz/run.log 2>&1 || {
+      tail -n 40 build/fuzz/run.log >&2
+      refuse "'$target' failed: the bytes that do it are named above"
+    }
+    sed -n 's/^stat::number_of_executed_units: */    inputs: /p' build/fuzz/run.log
+  done
+}
+
 run_benchmarks() {
   local names=("$@")
   [ ${#names[@]} -gt 0 ] || mapfile -t names < <(run_with_paths ronde bench --list)

@@ -12,7 +12,7 @@ apt_packages=(
   libgtest-dev libopenmpi-dev openmpi-bin libmpich-dev
 )
 # What only tests start. Without it they are skipped.
-test_packages=(mpich slurm-wlm munge iproute2)
+test_packages=(mpich slurm-wlm munge iproute2 clang-14 libclang-rt-14-dev)
 
 set_up() {
   set_up_system

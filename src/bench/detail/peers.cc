@@ -35,6 +35,10 @@ Entrant mpi_entrant(std::span<const int> cpus) {
 
 }  // namespace
 
+std::string peer_python(const std::string& named) {
+  return named.empty() ? find_python() : named;
+}
+
 std::vector<int> cpus_for(int ranks) {
   const auto plan = topology::plan_binding(
       topology::discover(), {.ranks = ranks, .policy = topology::Policy::Core, .threads = 1, .engine_core = false});
@@ -50,7 +54,7 @@ std::string cpu_list(std::span<const int> cpus) {
 }
 
 std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string& python) {
-  const std::string interpreter = python.empty() ? find_python() : python;
+  const std::string interpreter = peer_python(python);
   return {mpi_entrant(cpus),
           {.name = "gloo",
            .command = {interpreter, "-c", kTorchPeers, "gloo", cpu_list(cpus)},
@@ -60,7 +64,7 @@ std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string&
 
 std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std::string& python,
                                             const std::string& model, int batch) {
-  const std::string interpreter = python.empty() ? find_python() : python, list = cpu_list(cpus);
+  const std::string interpreter = peer_python(python), list = cpu_list(cpus);
   const auto command = [&](const char* peer) {
     return std::vector<std::string>{interpreter, "-c", kTorchPeers, peer, list, model, std::to_string(batch)};
   };

@@ -30,7 +30,11 @@ std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std
 // Starts those that are installed; a warning names each that is not, and why.
 std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log);
 
-// The text of peers/torch_peers.py.
+// The interpreter that was named, or as above.
+std::string peer_python(const std::string& named);
+
+// The texts of peers/torch_peers.py and peers/data_peers.py.
 extern const char* const kTorchPeers;
+extern const char* const kDataPeers;
 
 }  // namespace ronde::bench::detail

@@ -13,7 +13,7 @@ namespace ronde::data::detail {
 namespace {
 
 std::vector<float> sample(const Source& source, std::int64_t index) {
-  const Sample read = sample_of(source, index);
+  const FilledSample read = sample_of(source, index);
   EXPECT_EQ(read.classes, std::vector<std::int64_t>{index % source.kind().classes});
   return read.features;
 }
@@ -117,7 +117,7 @@ TEST(Glyphs, LabelsAreThoseOfTheSignsThatAreDrawn) {
   const auto source = open_glyphs({.classes = 6, .resolution = 16, .target = Target::Labels});
   std::vector<int> labels(5), classes(6);
   for (std::int64_t i = 0; i < 2000; ++i) {
-    const Sample read = sample_of(*source, i);
+    const FilledSample read = sample_of(*source, i);
     std::size_t count = 0;
     for (std::size_t k = 0; k < 6; ++k) {
       ASSERT_TRUE(read.flags[k] == 0 || read.flags[k] == 1);
@@ -137,7 +137,7 @@ TEST(Glyphs, MasksCoverTheSignsAndNothingElse) {
   double bright = 0, dark = 0, inside = 0, outside = 0;
   std::set<std::int64_t> seen;
   for (std::int64_t i = 0; i < 200; ++i) {
-    const Sample read = sample_of(*source, i);
+    const FilledSample read = sample_of(*source, i);
     for (std::size_t k = 0; k < read.classes.size(); ++k) {
       seen.insert(read.classes[k]);
       (read.classes[k] > 0 ? bright : dark) += read.features[k];
@@ -155,7 +155,7 @@ TEST(Glyphs, MasksAndLabelsAreOfTheSamePictures) {
   const auto masks = open_glyphs({.classes = 5, .resolution = 40, .target = Target::Mask});
   const auto labels = open_glyphs({.classes = 5, .resolution = 40, .target = Target::Labels});
   for (std::int64_t i = 0; i < 100; ++i) {
-    const Sample mask = sample_of(*masks, i), label = sample_of(*labels, i);
+    const FilledSample mask = sample_of(*masks, i), label = sample_of(*labels, i);
     EXPECT_EQ(mask.features, label.features);
     for (std::int64_t k = 0; k < 5; ++k)
       EXPECT_EQ(std::ranges::count(mask.classes, k + 1) > 0, label.flags[static_cast<std::size_t>(k)] == 1) << i;

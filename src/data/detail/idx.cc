@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/detail/pictures.h"
 
 namespace ronde::data::detail {
 namespace {
@@ -20,12 +19,12 @@ std::int64_t big_endian(Bytes bytes, std::size_t at) {
   return number;
 }
 
-FileBytes open_file(const SourceOptions& options, const std::string& what, int dimensions) {
+std::filesystem::path find_file(const SourceOptions& options, const std::string& what, int dimensions) {
   const std::string start = options.split == Split::Train ? "train-" : "t10k-";
   // As the site of MNIST has always called them, and as some archives unpack them.
   const std::array names = {start + what + "-idx" + std::to_string(dimensions) + "-ubyte",
                             start + what + ".idx" + std::to_string(dimensions) + "-ubyte"};
-  return FileBytes(find_data_file(options.name, options.path, names));
+  return find_data_file(options.name, options.path, names);
 }
 
 }  // namespace
@@ -55,23 +54,30 @@ Idx parse_idx(Bytes file, std::size_t dimensions, const std::string& name) {
   return idx;
 }
 
-std::unique_ptr<Source> open_mnist(const SourceOptions& options) {
-  FileBytes pictures = open_file(options, "images", 3);
-  const FileBytes labels = open_file(options, "labels", 1);
+PictureSet read_idx(const std::filesystem::path& pictures_path, const std::filesystem::path& labels_path,
+                    std::int64_t classes) {
+  FileBytes pictures(pictures_path);
+  const FileBytes labels(labels_path);
   const Idx shown = parse_idx(pictures.bytes(), 3, pictures.name());
   const Idx meant = parse_idx(labels.bytes(), 1, labels.name());
   if (shown.extents[0] != meant.extents[0])
     throw Error::bad_input("{} holds {} pictures, but {} holds {} labels", pictures.name(), shown.extents[0],
                            labels.name(), meant.extents[0]);
   for (std::size_t i = 0; i < meant.values.size(); ++i)
-    check_label(meant.values[i], kClasses, labels.name(), static_cast<std::int64_t>(i), 8 + i);
+    check_label(meant.values[i], classes, labels.name(), static_cast<std::int64_t>(i), 8 + i);
 
-  PictureSet set{.name = options.name,
-                 .kind = {.channels = 1, .height = shown.extents[1], .width = shown.extents[2], .classes = kClasses},
+  PictureSet set{.kind = {.channels = 1, .height = shown.extents[1], .width = shown.extents[2], .classes = classes},
                  .labels = {meant.values.begin(), meant.values.end()},
                  .normals = {kMnist}};
   set.runs.push_back({.first = shown.values.data(), .count = shown.extents[0], .stride = set.kind.values()});
   set.files.push_back(std::move(pictures));
+  return set;
+}
+
+std::unique_ptr<Source> open_mnist(const SourceOptions& options) {
+  const std::filesystem::path pictures = find_file(options, "images", 3);
+  PictureSet set = read_idx(pictures, find_file(options, "labels", 1), kClasses);
+  set.name = options.name;
   SourceOptions plain = options;
   plain.augment = false;  // a digit that is mirrored is no digit
   return make_picture_source(std::move(set), plain);

@@ -33,7 +33,7 @@ TEST_F(Mnist, ReadsAndNormalises) {
   write(idx_file({2, 2, 3}, {0, 255, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}), idx_file({2}, {7, 9}));
   const auto source = open_source({.name = "mnist", .path = folder.text(), .augment = true});
   EXPECT_EQ(source->kind(), (SampleKind{.channels = 1, .height = 2, .width = 3, .classes = 10}));
-  const Sample first = sample_of(*source, 0, 5), second = sample_of(*source, 1, 5);
+  const FilledSample first = sample_of(*source, 0, 5), second = sample_of(*source, 1, 5);
   EXPECT_EQ(first.classes, std::vector<std::int64_t>{7});
   EXPECT_NEAR(first.features[0], -0.1307 / 0.3081, 1e-6);
   EXPECT_NEAR(first.features[1], (1 - 0.1307) / 0.3081, 1e-6);
@@ -45,7 +45,7 @@ TEST_F(Mnist, CanBeItsOwnTarget) {
   write(idx_file({1, 1, 2}, {0, 255}), idx_file({1}, {7}));
   const auto source = open_source({.name = "mnist", .path = folder.text(), .target = Target::Input});
   EXPECT_EQ(source->kind().target, Target::Input);
-  const Sample sample = sample_of(*source, 0);
+  const FilledSample sample = sample_of(*source, 0);
   EXPECT_NEAR(sample.features[1], (1 - 0.1307) / 0.3081, 1e-6);
   EXPECT_TRUE(sample.classes.empty() && sample.flags.empty());
 }
@@ -135,7 +135,7 @@ TEST_F(Cifar, ChangesDependOnSeedEpochAndSampleAlone) {
   const auto source = open(true), again = open(true);
   int different = 0;
   for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
-    const Sample sample = sample_of(*source, 1, epoch);
+    const FilledSample sample = sample_of(*source, 1, epoch);
     sample_of(*again, 7, epoch);  // something in between
     EXPECT_EQ(sample, sample_of(*again, 1, epoch));
     different += sample != sample_of(*again, 1, epoch + 1);

@@ -14,7 +14,7 @@ namespace ronde::data::detail {
 namespace {
 
 // The letters of a text, read from the rows that the network gets.
-std::vector<std::size_t> letters_of(const Sample& sample, std::size_t length) {
+std::vector<std::size_t> letters_of(const FilledSample& sample, std::size_t length) {
   std::vector<std::size_t> letters;
   for (std::size_t place = 0; place < length; ++place) {
     std::size_t found = 0, ones = 0;
@@ -37,7 +37,7 @@ TEST(Text, IsOneLetterARowAndTheSameForTheSameSeed) {
              two = open_text({.classes = 4, .resolution = 20, .seed = 2});
   EXPECT_EQ(one->kind(), (SampleKind{.channels = 27, .height = 20, .width = 1, .classes = 4}));
   for (std::int64_t i = 0; i < 50; ++i) {
-    const Sample sample = sample_of(*one, i);
+    const FilledSample sample = sample_of(*one, i);
     EXPECT_EQ(letters_of(sample, 20).size(), 20u);
     EXPECT_EQ(sample.classes, std::vector<std::int64_t>{i % 4});
     EXPECT_EQ(sample, sample_of(*again, i, 3));

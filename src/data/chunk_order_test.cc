@@ -1,0 +1,66 @@
+#include "ronde/data/chunk_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ronde/base/error.h"
+#include "ronde/data/index_view.h"
+
+namespace ronde::data {
+namespace {
+
+const std::vector<Range> kChunks = {{0, 10}, {10, 25}, {25, 26}, {26, 40}, {40, 40}, {40, 63}};
+
+TEST(ChunkOrder, VisitsEverySampleOnce) {
+  for (const std::int64_t window : {1, 2, 3, 100}) {
+    const ChunkOrder order(kChunks, window, 7, 3);
+    ASSERT_EQ(order.size(), 63);
+    std::set<std::int64_t> seen;
+    for (std::int64_t i = 0; i < order.size(); ++i) seen.insert(order[i]);
+    EXPECT_EQ(seen.size(), 63u);
+    EXPECT_EQ(*seen.rbegin(), 62);
+  }
+}
+
+TEST(ChunkOrder, MixesOnlyTheChunksOfAWindow) {
+  const ChunkOrder order(kChunks, 2, 7, 3);
+  for (std::int64_t at = 0; at < order.size(); at = order.window_end(at)) {
+    const auto chunks = order.window_at(at);
+    ASSERT_LE(chunks.size(), 2u);
+    for (std::int64_t i = at; i < order.window_end(at); ++i)
+      EXPECT_TRUE(std::ranges::any_of(
+          chunks, [&](const Range& chunk) { return chunk.begin <= order[i] && order[i] < chunk.end; }));
+  }
+}
+
+TEST(ChunkOrder, DiffersByEpochAndSeedAndIsNotSorted) {
+  const auto all = [](std::uint64_t seed, std::int64_t epoch) {
+    const ChunkOrder order(kChunks, 2, seed, epoch);
+    std::vector<std::int64_t> found;
+    for (std::int64_t i = 0; i < order.size(); ++i) found.push_back(order[i]);
+    return found;
+  };
+  EXPECT_EQ(all(1, 0), all(1, 0));
+  EXPECT_NE(all(1, 0), all(1, 1));
+  EXPECT_NE(all(1, 0), all(2, 0));
+  EXPECT_FALSE(std::ranges::is_sorted(all(1, 0)));
+  EXPECT_THROW(ChunkOrder(kChunks, 0, 1, 1), Error);
+}
+
+TEST(IndexView, ChainsOrdersPartsAndShards) {
+  const IndexView view = IndexView(63).shuffled_chunks(kChunks, 2, 5).part({3, 43}).every(1, 4);
+  EXPECT_EQ(view.size(), 10);
+  const ChunkOrder order(kChunks, 2, 5, 8);
+  const auto lookup = view.epoch(8);
+  for (std::int64_t i = 0; i < view.size(); ++i) EXPECT_EQ(lookup(i), order[3 + 4 * i + 1]);
+  EXPECT_EQ(IndexView(10).part({5, 99}).size(), 5);
+  EXPECT_EQ(IndexView(10).every(3, 4).size(), 2);
+  EXPECT_THROW(IndexView(10).every(4, 4), Error);
+}
+
+}  // namespace
+}  // namespace ronde::data

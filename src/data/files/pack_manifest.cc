@@ -1,0 +1,128 @@
+#include "ronde/data/files/pack_manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/base/json_text.h"
+#include "ronde/base/text.h"
+#include "ronde/data/files/pack_format.h"
+
+namespace ronde::data::files {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "ronde-pack";
+constexpr std::int64_t kMost = std::int64_t{1} << 53;  // what JSON can count exactly
+
+// Values of a JSON object, whose errors name the file.
+class Reader {
+ public:
+  Reader(const Json& object, const std::string& name) : object_(object), name_(name) {}
+
+  std::string text(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_string()) throw wrong(key, "is no text");
+    return value.get<std::string>();
+  }
+  std::int64_t count(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > static_cast<double>(kMost))
+      throw wrong(key, "is no number of things");
+    return value.get<std::int64_t>();
+  }
+  const Json& list(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_array()) throw wrong(key, "is no list");
+    return value;
+  }
+  Error wrong(const char* key, std::string_view how) const {
+    return Error::bad_input("{}: \"{}\" {}", name_, key, how);
+  }
+
+ private:
+  const Json& at(const char* key) const {
+    if (!object_.is_object() || !object_.contains(key)) throw wrong(key, "is missing");
+    return object_[key];
+  }
+
+  const Json& object_;
+  const std::string& name_;
+};
+
+PackShardFacts shard_of(const Json& json, const std::string& name) {
+  const Reader reader(json, name);
+  PackShardFacts shard{.file = reader.text("file"),
+                       .samples = reader.count("samples"),
+                       .bytes = static_cast<std::uint64_t>(reader.count("bytes"))};
+  if (shard.file.empty() || shard.file.starts_with('.') || shard.file.find('/') != std::string::npos ||
+      shard.file.find('\0') != std::string::npos)
+    throw reader.wrong("file", "is not the name of a file beside it");
+  const std::string crc = reader.text("crc32c");
+  const auto parsed = std::from_chars(crc.data(), crc.data() + crc.size(), shard.crc, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != crc.data() + crc.size()) throw reader.wrong("crc32c", "is no checksum");
+  return shard;
+}
+
+}  // namespace
+
+std::int64_t PackManifest::samples() const {
+  std::int64_t sum = 0;
+  for (const PackShardFacts& shard : shards) sum += shard.samples;
+  return sum;
+}
+
+std::uint64_t PackManifest::bytes() const {
+  std::uint64_t sum = 0;
+  for (const PackShardFacts& shard : shards) sum += shard.bytes;
+  return sum;
+}
+
+std::string to_json(const PackManifest& manifest) {
+  Json json{{"format", kFormat},          {"version", kPackVersion}, {"samples", manifest.samples()},
+            {"bytes", manifest.bytes()},  {"made", manifest.made},   {"taken", manifest.next},
+            {"classes", manifest.classes}};
+  json["shards"] = Json::array();
+  for (const PackShardFacts& shard : manifest.shards)
+    json["shards"].push_back({{"file", shard.file},
+                              {"samples", shard.samples},
+                              {"bytes", shard.bytes},
+                              {"crc32c", fmt::format("{:08x}", shard.crc)}});
+  json["skipped"] = Json::array();
+  for (const PackSkipped& one : manifest.skipped)
+    json["skipped"].push_back({{"index", one.index}, {"where", one.where}, {"why", one.why}});
+  return json_text(json) + "\n";
+}
+
+PackManifest parse_pack_manifest(std::string_view text, const std::string& name) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw Error::bad_input("{}: byte {}: this is no JSON", name, error.byte);
+  }
+  const Reader reader(json, name);
+  if (reader.text("format") != kFormat) throw Error::bad_input("{} does not describe a pack", name);
+  if (const std::int64_t version = reader.count("version"); version > kPackVersion)
+    throw Error::bad_input("{} is of version {}, and this Ronde reads packs up to version {}: use a newer one", name,
+                           version, kPackVersion);
+  PackManifest manifest{.made = reader.text("made"), .next = reader.count("taken")};
+  for (const Json& one : reader.list("classes")) {
+    if (!one.is_string()) throw reader.wrong("classes", "holds something that is no text");
+    manifest.classes.push_back(one.get<std::string>());
+  }
+  for (const Json& one : reader.list("shards")) {
+    manifest.shards.push_back(shard_of(one, name));
+    if (manifest.samples() > kMost || manifest.bytes() > static_cast<std::uint64_t>(kMost))
+      throw reader.wrong("shards", "holds more than can be counted");
+  }
+  if (manifest.samples() != reader.count("samples"))
+    throw reader.wrong("samples", "is not the sum of those of the shards");
+  for (const Json& one : reader.list("skipped")) {
+    const Reader skipped(one, name);
+    manifest.skipped.push_back({skipped.count("index"), skipped.text("where"), skipped.text("why")});
+  }
+  return manifest;
+}
+
+}  // namespace ronde::data::files

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ronde/base/file_descriptor.h"
+#include "ronde/data/records.h"
+
+namespace ronde::data::files {
+
+// Tar files as WebDataset keeps samples in them: one .tar, all of a folder, or a pattern, data-{000..012}.tar. Files
+// that follow one another and share their name up to the first dot are one sample: "image" from .jpg, .jpeg, .png, .tif
+// or .tiff (the first of these that it has), "class" from .cls (a number as text), others by their ending ("json"), and
+// "key". The first opening goes through the headers and keeps an index beside each tar, .NAME.tar.ronde-index, or in
+// options.cache; then any sample is one read away.
+// Names of classes come from classes.txt beside them (naming.h).
+// options.image and .label: the endings that are picture and class instead.
+// FAILS WITH: BadInput that names file and offset: cut off, a damaged header, a shard that is missing; System.
+std::unique_ptr<Records> open_tar(const RecordsOptions& options);
+
+bool looks_like_tar(const std::filesystem::path& path);
+
+// The ending under which the bytes of a picture are filed, by their first bytes; "bin" for what is none of them.
+std::string picture_ending(std::string_view bytes);
+
+struct TarWriterOptions {
+  std::filesystem::path folder = {};
+  std::string name = "data";                             // of the files: data-00000.tar
+  std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins before it would be longer
+};
+
+// Writes samples into tars of about one size: "image" under the ending of what it is, "class" as .cls, "json" and
+// other bytes by their name, "key" as the name of all. A tar has its name only when it is whole.
+//
+//   TarWriter writer({.folder = "out"});
+//   for (...) writer.add(sample);
+//   writer.finish();
+//
+// Not thread-safe.
+class TarWriter {
+ public:
+  // FAILS WITH: System.
+  explicit TarWriter(TarWriterOptions options);
+  ~TarWriter();  // what was not finished goes
+  TarWriter(const TarWriter&) = delete;
+  TarWriter& operator=(const TarWriter&) = delete;
+
+  // FAILS WITH: BadInput for what a tar cannot hold: arrays that are no bytes, no key that a file could have; System.
+  void add(const Sample& sample);
+  // FAILS WITH: System. Returns how many tars there are.
+  std::int64_t finish();
+
+ private:
+  void open();
+  void close();
+
+  const TarWriterOptions options_;
+  FileDescriptor file_;
+  std::filesystem::path partial_, final_;
+  std::uint64_t written_ = 0;
+  std::int64_t shards_ = 0, samples_ = 0;
+};
+
+}  // namespace ronde::data::files

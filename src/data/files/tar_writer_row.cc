@@ -1,0 +1,37 @@
+#include "ronde/data/files/naming.h"
+#include "ronde/data/files/tar.h"
+#include "ronde/data/files/writers.h"
+
+namespace ronde::data::files {
+namespace {
+
+// A TarWriter as one of many.
+class TarRecordWriter : public RecordWriter {
+ public:
+  explicit TarRecordWriter(const WriterOptions& options)
+      : path_(options.path), classes_(options.classes), writer_({.folder = options.path}) {}
+
+  void add(const Sample& given, std::string_view key) override {
+    Sample sample = given;
+    if (!sample.find("key")) sample.set("key", Array::bytes_of(key));
+    writer_.add(sample);
+  }
+
+  void finish() override {
+    writer_.finish();
+    write_classes(path_, classes_);
+  }
+
+ private:
+  const std::filesystem::path path_;
+  const std::vector<std::string> classes_;
+  TarWriter writer_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordWriter> make_tar_writer(const WriterOptions& options) {
+  return std::make_unique<TarRecordWriter>(options);
+}
+
+}  // namespace ronde::data::files

@@ -1,0 +1,52 @@
+#include "ronde/data/flow/budget.h"
+
+#include <algorithm>
+
+namespace ronde::data {
+
+std::optional<Budget::Hold> Budget::acquire(std::size_t bytes, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (!room_.wait(lock, stop, [&] { return used_ + bytes <= limit_; })) return {};
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
+  return Hold(this, bytes);
+}
+
+std::size_t Budget::used() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+
+std::size_t Budget::peak() const {
+  std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void Budget::change(std::size_t less, std::size_t more) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    used_ = used_ - less + more;
+    peak_ = std::max(peak_, used_);
+  }
+  if (less > more) room_.notify_all();
+}
+
+void Budget::Hold::release() noexcept {
+  if (from_ != nullptr && bytes_ > 0) from_->change(bytes_, 0);
+  from_ = nullptr;
+  bytes_ = 0;
+}
+
+void Budget::Hold::shrink(std::size_t bytes) noexcept {
+  if (from_ == nullptr || bytes >= bytes_) return;
+  from_->change(bytes_ - bytes, 0);
+  bytes_ = bytes;
+}
+
+void Budget::Hold::grow(std::size_t bytes) noexcept {
+  if (from_ == nullptr) return;
+  from_->change(0, bytes);
+  bytes_ += bytes;
+}
+
+}  // namespace ronde::data

@@ -1,0 +1,399 @@
+#include "ronde/data/flow/build.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text.h"
+#include "ronde/data/dataset.h"
+#include "ronde/data/flow/collect.h"
+#include "ronde/data/flow/device_batch.h"
+#include "ronde/data/flow/items.h"
+#include "ronde/data/flow/split_by_key.h"
+#include "ronde/data/flow/stack.h"
+
+namespace ronde::data {
+namespace {
+
+constexpr std::size_t kRoomForAll = std::size_t{1} << 20;  // runs: it is batches and bytes that limit them
+
+// Where work is done on the thread that asks.
+class Here : public Stream {
+ public:
+  Here(std::unique_ptr<Stream> from, Stage::Work work) : from_(std::move(from)), work_(std::move(work)) {}
+  std::optional<Run> next() override {
+    auto run = from_->next();
+    if (run) work_(*run);
+    return run;
+  }
+
+ private:
+  const std::unique_ptr<Stream> from_;
+  const Stage::Work work_;
+};
+
+PipelineOptions with_ahead(PipelineOptions options, const Plan& plan) {
+  if (options.ahead == 0) options.ahead = plan.ahead.value_or(1);
+  return options;
+}
+
+const steps::MapOptions* options_of(const Step& step) {
+  if (const auto* map = std::get_if<steps::Map>(&step)) return &map->options;
+  if (const auto* decode = std::get_if<steps::Decode>(&step)) return &decode->options;
+  return nullptr;
+}
+
+// Counts the bytes of samples whose size nobody knew before they were there.
+class Counted : public Stream {
+ public:
+  Counted(std::unique_ptr<Stream> from, Budget& budget, std::stop_token stop)
+      : from_(std::move(from)), budget_(budget), stop_(std::move(stop)) {}
+  std::optional<Run> next() override {
+    auto run = from_->next();
+    if (!run || run->hold.bytes() > 0) return run;
+    std::size_t bytes = 0;
+    for (const Item& item : run->items) bytes += item.sample.bytes();
+    auto hold = budget_.acquire(std::min(2 * bytes, budget_.limit()), stop_);  // as it is, and as what is made of it
+    if (!hold) return {};
+    run->hold = std::move(*hold);
+    return run;
+  }
+
+ private:
+  const std::unique_ptr<Stream> from_;
+  Budget& budget_;
+  const std::stop_token stop_;
+};
+
+// A batch whose samples were written in place, as one item.
+class Sealed : public Stream {
+ public:
+  explicit Sealed(std::unique_ptr<Stream> from) : from_(std::move(from)) {}
+  std::optional<Run> next() override {
+    auto run = from_->next();
+    if (!run) return run;
+    Item whole{.draw = {.epoch = run->group->facts.epoch}};
+    whole.sample = as_sample(std::make_shared<const Batch>(std::move(*run->group->batch)));
+    run->items.clear();
+    run->items.push_back(std::move(whole));
+    return run;
+  }
+
+ private:
+  const std::unique_ptr<Stream> from_;
+};
+
+}  // namespace
+
+Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
+                 const Choice& choice)
+    : origin_(origin),
+      plan_(make_plan(steps, origin.records != nullptr)),
+      choice_(choice),
+      start_(choice.start.value_or(Position{0, 0, plan_.seed})),
+      position_(start_),
+      epoch_(start_.epoch),
+      bad_(options.skip_bad, origin.records ? origin.records->size() : 0, options.say),
+      engine_(with_ahead(options, plan_)) {
+  if (start_.seed != plan_.seed)
+    throw Error::bad_input("cannot go on from {}: the seed of this order is {}", to_text(start_), plan_.seed);
+  if (origin_.records)
+    begin_by_index();
+  else
+    begin_stream();
+  add_rest();
+}
+
+std::optional<Sample> Machine::next() {
+  while (at_ == run_.items.size()) {
+    if (run_.failure) std::rethrow_exception(run_.failure);
+    run_ = {};  // gives its memory and its turn back before it is waited for the next
+    at_ = 0;
+    auto run = engine_.next();
+    if (!run) return {};
+    run_ = std::move(*run);
+  }
+  Item& item = run_.items[at_++];
+  note_position(item);
+  Sample sample = std::move(item.sample);
+  if (at_ == run_.items.size() && !run_.failure) {
+    run_ = {};
+    at_ = 0;
+  }
+  return sample;
+}
+
+void Machine::note_position(const Item& item) {
+  if (run_.group && run_.closes) {
+    position_ = run_.group->facts.after;
+    epoch_ = run_.group->facts.epoch;
+    return;
+  }
+  if (plan_.rest.empty() && origin_.records)
+    position_ = {item.draw.epoch, item.position + 1, plan_.seed};
+  else
+    position_ = {item.draw.epoch, (item.draw.epoch == position_.epoch ? position_.position : 0) + 1, plan_.seed};
+  epoch_ = item.draw.epoch;
+}
+
+bool Machine::seekable() const {
+  return origin_.records && std::ranges::all_of(plan_.rest, [](const Step& step) {
+           return std::holds_alternative<steps::MapBatch>(step) || std::holds_alternative<steps::ToDevice>(step);
+         });
+}
+
+std::int64_t Machine::end_epoch() const {
+  return choice_.one_epoch ? start_.epoch + 1 : plan_.epochs;
+}
+
+// --- what comes by index
+
+IndexView Machine::view() const {
+  IndexView view(origin_.records->size());
+  for (const Step& step : plan_.order) {
+    if (const auto* shuffle = std::get_if<steps::Shuffle>(&step)) view = view.shuffled(shuffle->seed);
+    if (const auto* chunks = std::get_if<steps::ShuffleChunks>(&step))
+      view = view.shuffled_chunks(origin_.records->chunks(), chunks->window, chunks->seed);
+    if (const auto* split = std::get_if<steps::SplitOff>(&step))
+      view = view.chosen(places_by_key(*origin_.records, view, *split));
+    if (const auto* take = std::get_if<steps::Take>(&step)) view = view.part({0, take->samples});
+    if (const auto* skip = std::get_if<steps::Skip>(&step)) view = view.part({skip->samples, view.size()});
+    if (const auto* shard = std::get_if<steps::Shard>(&step)) view = view.every(shard->rank, shard->ranks);
+  }
+  for (const Step& step : plan_.order_of_batches) {
+    const auto samples = [&](std::int64_t batches) { return std::min(batches, view.size()) * plan_.batch->samples; };
+    if (const auto* take = std::get_if<steps::Take>(&step)) view = view.part({0, samples(take->samples)});
+    if (const auto* skip = std::get_if<steps::Skip>(&step)) view = view.part({samples(skip->samples), view.size()});
+  }
+  return view;
+}
+
+const Decoder* Machine::in_place() const {
+  if (!plan_.batch || plan_.each.empty()) return nullptr;
+  const auto* decode = std::get_if<steps::Decode>(&plan_.each.back());
+  return decode ? decode->decoder.get() : nullptr;
+}
+
+void Machine::begin_by_index() {
+  IssuerOptions issuing{.view = view()};
+  issuing.draw_seed = plan_.seed;
+  issuing.start = seekable() ? start_ : Position{start_.epoch, 0, start_.seed};
+  issuing.end_epoch = end_epoch();
+  issuing.bytes = [records = origin_.records](std::int64_t index) { return records->bytes(index); };
+  const std::size_t each = origin_.records->size() > 0 ? origin_.records->bytes(0) : 0;
+  std::int64_t mine = 0;
+  if (plan_.batch) {
+    issuing.batches = BatchPlan{.samples = issuing.view.size(),
+                                .batch = plan_.batch->samples,
+                                .keep_short = plan_.batch->last == steps::Last::Keep};
+    if (plan_.part) {
+      issuing.rank = plan_.part->rank;
+      issuing.ranks = plan_.part->ranks;
+    }
+    mine = share({0, plan_.batch->samples}, 0, issuing.ranks).size();
+  }
+  if (const Decoder* decoder = in_place())
+    issuing.kind = decoder->kind();
+  else
+    issuing.measured = true;
+  issuing.pinned = std::ranges::any_of(plan_.rest, [](const Step& step) {
+    const auto* device = std::get_if<steps::ToDevice>(&step);
+    return device && device->device >= 0;
+  });
+  issuing.length = run_length(std::max(each, issuing.kind ? issuing.kind->bytes() : 0), mine, engine_.threads());
+  Issuer& issuer = engine_.begin(std::move(issuing));
+  work_ = std::make_unique<StoredWork>(*origin_.records, issuer, bad_, engine_.scratch(), engine_.stop());
+  add_each();
+  if (!plan_.batch) return;
+  engine_.wrap([](auto last) { return std::make_unique<Collect>(std::move(last)); });
+  if (in_place())
+    engine_.wrap([](auto last) { return std::make_unique<Sealed>(std::move(last)); });
+  else
+    add_stack(plan_.batch->pad);
+}
+
+// Steps on samples share a stage, so that a sample is handed on once; those that ask for threads of their own get one.
+void Machine::add_each() {
+  for (std::size_t i = 0; i < plan_.each.size(); ++i) {
+    const auto* cache = std::get_if<steps::Cache>(&plan_.each[i]);
+    caches_.push_back(cache ? make_cache(*cache, *origin_.records, i) : nullptr);
+  }
+  const auto room = 4 * static_cast<std::size_t>(engine_.threads()) + 4;
+  add_work({.name = "read", .waits = true, .room = room}, [this](Run& run) {
+    for (Item& item : run.items)
+      for (std::size_t i = caches_.size(); i-- > 0 && item.done == 0;)
+        if (auto kept = caches_[i] ? caches_[i]->find(item.draw.index) : std::nullopt) {
+          item.sample = std::move(*kept);
+          item.done = static_cast<int>(i) + 1;
+        }
+    work_->read(run);
+    if (plan_.each.empty()) work_on_each(0, 0, run);
+  });
+  for (std::size_t first = 0, last = 0; first < plan_.each.size(); first = last) {
+    const auto* options = options_of(plan_.each[first]);
+    const int fixed = options ? options->threads : 0;
+    bool ordered = !options || options->ordered;
+    std::vector<std::string> names;
+    for (last = first; last < plan_.each.size(); ++last) {
+      const auto* one = options_of(plan_.each[last]);
+      if (last > first && one && one->threads != fixed) break;
+      ordered = ordered && (!one || one->ordered);
+      names.push_back(one ? one->name : "cache");
+    }
+    add_work(
+        {.name = join(names, "+"),
+         .ordered = ordered || plan_.batch,
+         .threads = engine_.threads(),
+         .room = plan_.batch ? kRoomForAll : 64 * room},
+        [this, first, last](Run& run) { work_on_each(first, last, run); }, fixed);
+  }
+}
+
+void Machine::work_on_each(std::size_t first, std::size_t last, Run& run) {
+  std::size_t before = 0, after = 0;
+  const bool decodes_in_place = run.group && run.group->batch && last == plan_.each.size();
+  const std::size_t end = decodes_in_place ? last - 1 : last;
+  for (std::size_t i = 0; i < run.items.size(); ++i) try {
+      Item& item = run.items[i];
+      before += item.sample.bytes();
+      for (std::size_t step = first; step < end; ++step) take_step(step, item);
+      after += item.sample.bytes();
+    } catch (...) {
+      if (run.group) throw;
+      run.items.resize(i);  // those before it are good
+      run.failure = std::current_exception();
+    }
+  if (decodes_in_place)
+    work_->decode(*std::get<steps::Decode>(plan_.each.back()).decoder, run);
+  else
+    engine_.issuer()->settle(run, before, after);
+}
+
+void Machine::take_step(std::size_t number, Item& item) {
+  if (item.done > static_cast<int>(number)) return;
+  const Step& step = plan_.each[number];
+  if (const auto* map = std::get_if<steps::Map>(&step))
+    item.sample = map->function(std::move(item.sample), item.draw);
+  else if (const auto* decode = std::get_if<steps::Decode>(&step))
+    item.sample = work_->decoded(*decode->decoder, item);
+  else if (caches_[number])
+    caches_[number]->put(item.draw.index, item.sample);
+}
+
+// --- what comes one after the other
+
+void Machine::begin_stream() {
+  engine_.begin_with(single_runs(generated(origin_, plan_.seed, start_.epoch, end_epoch())));
+}
+
+void Machine::add_items(const std::function<Items(Items)>& make) {
+  engine_.wrap([&](auto last) { return single_runs(make(flatten(std::move(last)))); });
+}
+
+void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
+  if (choice_.here)
+    engine_.wrap([&](auto last) { return std::make_unique<Here>(std::move(last), std::move(work)); });
+  else
+    engine_.add_stage(std::move(options), std::move(work), fixed);
+}
+
+void Machine::add_counted(StageOptions options, Stage::Work work, int fixed) {
+  engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget(), engine_.stop()); });
+  add_work(std::move(options), std::move(work), fixed);
+}
+
+void Machine::add_rest() {
+  // What has been used before is made again and left out, in front of the batches.
+  bool to_be_left_out = start_.position > 0 && !seekable();
+  const auto leave_out = [&] {
+    if (!std::exchange(to_be_left_out, false)) return;
+    add_items([this](Items from) { return without_first(std::move(from), start_.epoch, start_.position); });
+  };
+  for (const Step& step : plan_.rest) {
+    if (std::holds_alternative<steps::BatchUp>(step)) leave_out();
+    add_step(step);
+  }
+  leave_out();
+}
+
+void Machine::add_step(const Step& step) {
+  if (std::holds_alternative<steps::Unbatch>(step))
+    engine_.wrap([](auto last) { return single_runs(unbatched(std::move(last))); });
+  else if (const auto* map = std::get_if<steps::Map>(&step))
+    add_counted(
+        {.name = map->options.name, .ordered = map->options.ordered, .threads = engine_.threads(), .room = 64},
+        [function = map->function](Run& run) {
+          for (Item& item : run.items) item.sample = function(std::move(item.sample), item.draw);
+        },
+        map->options.threads);
+  else if (const auto* decode = std::get_if<steps::Decode>(&step))
+    add_counted(
+        {.name = decode->options.name, .ordered = decode->options.ordered, .threads = engine_.threads(), .room = 64},
+        [decoder = decode->decoder](Run& run) {
+          for (Item& item : run.items) item.sample = decode_sample(*decoder, item.sample, item.draw);
+        },
+        decode->options.threads);
+  else if (const auto* map_batch = std::get_if<steps::MapBatch>(&step))
+    add_counted(
+        {.name = map_batch->options.name, .threads = 1, .room = 4},
+        [function = map_batch->function](Run& run) {
+          Item& item = run.items.front();
+          item.sample = function(std::move(item.sample));
+        },
+        map_batch->options.threads);
+  else if (const auto* batch = std::get_if<steps::BatchUp>(&step)) {
+    engine_.wrap([&](auto last) { return batched(flatten(std::move(last)), *batch, start_); });
+    add_stack(batch->pad);
+  } else if (const auto* device = std::get_if<steps::ToDevice>(&step))
+    add_to_device(device->device);
+  else
+    add_item_step(step);
+}
+
+void Machine::add_item_step(const Step& step) {
+  add_items([&](Items from) -> Items {
+    if (const auto* buffer = std::get_if<steps::ShuffleBuffer>(&step))
+      return shuffled(std::move(from), buffer->samples, buffer->seed);
+    if (const auto* filter = std::get_if<steps::Filter>(&step)) return filtered(std::move(from), filter->keep);
+    if (const auto* take = std::get_if<steps::Take>(&step)) return taken(std::move(from), take->samples);
+    if (const auto* skip = std::get_if<steps::Skip>(&step)) return skipped(std::move(from), skip->samples);
+    if (const auto* shard = std::get_if<steps::Shard>(&step))
+      return sharded(std::move(from), shard->rank, shard->ranks);
+    if (const auto* flat = std::get_if<steps::FlatMap>(&step))
+      return interleaved(std::move(from), opened(flat->function), 1);
+    if (const auto* several = std::get_if<steps::Interleave>(&step))
+      return interleaved(std::move(from), opened(several->function), several->cycle);
+    throw Error(Error::Kind::Bug, fmt::format("step {} was not expected on a stream", name(step)));
+  });
+}
+
+void Machine::add_stack(bool pad) {
+  add_counted({.name = "batch", .threads = 1, .room = 4}, [pad](Run& run) {
+    Item whole{.draw = {.epoch = run.group->facts.epoch}};
+    if (!run.items.empty()) whole.sample = stack(run.items, pad);
+    run.items.clear();
+    run.items.push_back(std::move(whole));
+    run.hold.shrink(run.items.front().sample.bytes());
+  });
+}
+
+void Machine::add_to_device(int device) {
+  if (device < 0) return;
+  auto copier = std::make_shared<DeviceCopier>(device);
+  add_work(
+      {.name = "to device", .room = 1},
+      [copier](Run& run) { run.items.front().sample = copier->copy(run.items.front().sample); }, 1);
+}
+
+OpenInner Machine::opened(const std::function<Dataset(const Sample&)>& function) const {
+  return [function, options = engine_.options()](const Item& outer) -> std::function<std::optional<Sample>()> {
+    const Dataset inner = function(outer.sample);
+    const Plan plan = make_plan(inner.steps(), inner.origin().records != nullptr);
+    auto machine = std::make_shared<Machine>(
+        inner.origin(), inner.steps(), options,
+        Choice{.start = Position{outer.draw.epoch, 0, plan.seed}, .one_epoch = true, .here = true});
+    return [machine] { return machine->next(); };
+  };
+}
+
+}  // namespace ronde::data

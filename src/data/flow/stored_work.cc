@@ -1,0 +1,73 @@
+#include "ronde/data/flow/stored_work.h"
+
+#include "ronde/base/units.h"
+#include "ronde/data/flow/stack.h"
+
+namespace ronde::data {
+
+void StoredWork::read(Run& run) const {
+  for (Item& item : run.items) {
+    std::int64_t tries = 0;
+    if (item.done == 0) read(item, tries);
+  }
+}
+
+void StoredWork::read(Item& item, std::int64_t& tries) const {
+  while (!stop_.stop_requested()) try {
+      item.sample = records_.read(item.draw.index);
+      return;
+    } catch (const Error& error) {
+      replace(item, tries, error);
+    }
+}
+
+void StoredWork::replace(Item& item, std::int64_t& tries, const Error& error) const {
+  bad_.add(item.draw.index, records_.where(item.draw.index), error);
+  ++tries;
+  item.draw = issuer_.draw_at(item.draw.epoch, (item.position + tries) % issuer_.size());
+}
+
+// Does the work, for another sample if this one is bad.
+void StoredWork::with_another(Item& item, const std::function<void()>& work) const {
+  for (std::int64_t tries = 0; !stop_.stop_requested();) try {
+      work();
+      return;
+    } catch (const Error& error) {
+      replace(item, tries, error);
+      read(item, tries);
+    }
+}
+
+void StoredWork::decode(const Decoder& decoder, Run& run) const {
+  const Batch& batch = *run.group->batch;
+  for (std::int64_t i = 0; i < run.size(); ++i) {
+    Item& item = run.items[static_cast<std::size_t>(i)];
+    with_another(item, [&] {
+      const auto scratch = scratch_for(decoder, item);
+      decoder.decode(item.sample, item.draw, batch.sample(run.slot + i));
+    });
+    item.sample = {};
+  }
+  run.hold.release();
+}
+
+Sample StoredWork::decoded(const Decoder& decoder, Item& item) const {
+  Sample sample;
+  with_another(item, [&] {
+    const auto scratch = scratch_for(decoder, item);
+    sample = decode_sample(decoder, item.sample, item.draw);
+  });
+  return sample;
+}
+
+Budget::Hold StoredWork::scratch_for(const Decoder& decoder, const Item& item) const {
+  const std::size_t bytes = decoder.scratch_bytes(item.sample, item.draw);
+  if (bytes > scratch_.limit())
+    throw Error::bad_input("takes {} to decode, but data.memory leaves {} for that", format_bytes(bytes),
+                           format_bytes(scratch_.limit()));
+  // Who waits here waits for others that decode, and they wait for nobody.
+  auto hold = scratch_.acquire(bytes, stop_);
+  return hold ? std::move(*hold) : Budget::Hold();
+}
+
+}  // namespace ronde::data

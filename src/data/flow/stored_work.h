@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+
+#include "ronde/data/flow/bad_samples.h"
+#include "ronde/data/flow/budget.h"
+#include "ronde/data/flow/issuer.h"
+#include "ronde/data/flow/run.h"
+#include "ronde/data/records.h"
+
+namespace ronde::data {
+
+// The two steps of samples that lie in files: read, then decode into the memory of their batch. Samples that cannot be
+// read give way to those after them in the epoch's order, if they may. Safe to call from any thread.
+class StoredWork {
+ public:
+  // REQUIRES: all of them outlive this.
+  StoredWork(const Records& records, const Issuer& issuer, BadSamples& bad, Budget& scratch, std::stop_token stop)
+      : records_(records), issuer_(issuer), bad_(bad), scratch_(scratch), stop_(std::move(stop)) {}
+
+  // FAILS WITH: what Records::read fails with, or BadInput that there are too many bad samples.
+  void read(Run& run) const;
+  // REQUIRES: the group's memory has the decoder's kind. FAILS WITH: as read(), and as Decoder::decode.
+  void decode(const Decoder& decoder, Run& run) const;
+  // Into arrays of its own. FAILS WITH: as decode().
+  Sample decoded(const Decoder& decoder, Item& item) const;
+
+ private:
+  void read(Item& item, std::int64_t& tries) const;
+  void with_another(Item& item, const std::function<void()>& work) const;
+  Budget::Hold scratch_for(const Decoder& decoder, const Item& item) const;
+  void replace(Item& item, std::int64_t& tries, const Error& error) const;
+
+  const Records& records_;
+  const Issuer& issuer_;
+  BadSamples& bad_;
+  Budget& scratch_;
+  const std::stop_token stop_;
+};
+
+}  // namespace ronde::data

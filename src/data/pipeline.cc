@@ -1,0 +1,73 @@
+#include "ronde/data/pipeline.h"
+
+#include <exception>
+#include <utility>
+
+#include "ronde/data/advice.h"
+#include "ronde/data/flow/build.h"
+
+namespace ronde::data {
+
+struct Pipeline::Impl {
+  Impl(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
+       const Machine::Choice& choice)
+      : machine(origin, steps, options, choice) {}
+  Machine machine;
+  std::exception_ptr failure = nullptr;
+};
+
+Pipeline::Pipeline(const Origin& origin, const std::vector<Step>& steps, PipelineOptions options,
+                   std::optional<Position> start)
+    : impl_(std::make_unique<Impl>(origin, steps, options, Machine::Choice{.start = start})) {
+  if (!options.say) return;
+  const StorageFacts facts = origin.records ? storage_facts(*origin.records, origin.path) : StorageFacts{};
+  for (const std::string& sentence : advise_on_steps(steps, facts)) options.say(sentence);
+}
+
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Pipeline Pipeline::one_epoch(const Origin& origin, const std::vector<Step>& steps, std::int64_t epoch) {
+  const std::uint64_t seed = make_plan(steps, origin.records != nullptr).seed;
+  return Pipeline(std::make_unique<Impl>(origin, steps, PipelineOptions{},
+                                         Machine::Choice{.start = Position{epoch, 0, seed}, .one_epoch = true}));
+}
+
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+
+std::optional<Sample> Pipeline::next() {
+  if (impl_->failure) std::rethrow_exception(impl_->failure);
+  try {
+    return impl_->machine.next();
+  } catch (...) {
+    impl_->failure = std::current_exception();
+    throw;
+  }
+}
+
+Position Pipeline::position() const {
+  return impl_->machine.position();
+}
+
+std::int64_t Pipeline::epoch() const {
+  return impl_->machine.epoch();
+}
+
+std::vector<StageStats> Pipeline::stages() const {
+  return impl_->machine.engine().stats();
+}
+
+std::int64_t Pipeline::skipped() const {
+  return impl_->machine.bad().count();
+}
+
+std::size_t Pipeline::peak_bytes() const {
+  return impl_->machine.engine().peak_bytes();
+}
+
+std::chrono::nanoseconds Pipeline::waited() const {
+  return impl_->machine.engine().waited();
+}
+
+}  // namespace ronde::data

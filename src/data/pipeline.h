@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ronde/data/batch_plan.h"
+#include "ronde/data/pipeline_options.h"
+#include "ronde/data/sample.h"
+#include "ronde/data/stage_stats.h"
+#include "ronde/data/steps.h"
+
+namespace ronde::data {
+
+// A dataset at work: threads prepare samples, next() gives one after the other. One thread at a time may call it; it
+// may go at any time.
+class Pipeline {
+ public:
+  // As Dataset::open(). What is unwise about the steps, or about where the samples lie, goes to options.say.
+  Pipeline(const Origin& origin, const std::vector<Step>& steps, PipelineOptions options,
+           std::optional<Position> start = {});
+  // One epoch and no more, whatever the steps say.
+  static Pipeline one_epoch(const Origin& origin, const std::vector<Step>& steps, std::int64_t epoch);
+  ~Pipeline();
+  Pipeline(Pipeline&&) noexcept;
+  Pipeline& operator=(Pipeline&&) noexcept;
+
+  // Waits for the next sample, or batch; nothing when all epochs are over.
+  // FAILS WITH: what the source or a step fails with; each time it is called from then on.
+  std::optional<Sample> next();
+
+  // Where to go on when what next() gave last has been used. It does not depend on the number of ranks.
+  Position position() const;
+  std::int64_t epoch() const;  // of what next() gave last
+
+  std::vector<StageStats> stages() const;
+  std::int64_t skipped() const;
+  std::size_t peak_bytes() const;
+  std::chrono::nanoseconds waited() const;  // in next(), so far
+
+ private:
+  struct Impl;
+  explicit Pipeline(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ronde::data

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ronde/data/array.h"
+
+namespace ronde::data {
+
+// What is to be learned of a sample.
+enum class Target : std::uint8_t {
+  Class,   // the one class that it is of
+  Labels,  // which of the classes it has: any number of them
+  Mask,    // the class of each pixel
+  Input,   // itself: there is nothing besides the features
+};
+std::string_view name(Target target);  // "class", as data.target has it
+// FAILS WITH: BadInput.
+Target parse_target(std::string_view text);
+
+// How the values of a picture lie: all of a channel together, or all channels of a pixel.
+enum class Layout : std::uint8_t { ChannelsFirst, ChannelsLast };
+
+// What every sample of a source is: features of one shape, and a target of one shape.
+struct SampleKind {
+  std::int64_t channels = 1, height = 1, width = 1;
+  std::int64_t classes = 2;  // of a sample, or of each pixel, the background included
+  Target target = Target::Class;
+  Layout layout = Layout::ChannelsFirst;
+  bool bf16 = false;  // features are bf16 rather than f32
+
+  std::size_t values() const { return static_cast<std::size_t>(channels * height * width); }
+  // How many classes a sample comes with: its own, or one a pixel, row by row.
+  std::size_t class_values() const {
+    if (target == Target::Mask) return static_cast<std::size_t>(height * width);
+    return target == Target::Class ? 1 : 0;
+  }
+  // How many flags, 1 for a label that it has and 0 for one that it has not.
+  std::size_t flag_values() const { return target == Target::Labels ? static_cast<std::size_t>(classes) : 0; }
+  std::size_t bytes() const {
+    return values() * (bf16 ? 2 : 4) + class_values() * sizeof(std::int64_t) + flag_values() * sizeof(float);
+  }
+  friend bool operator==(const SampleKind&, const SampleKind&) = default;
+};
+
+// Where a sample is written: memory of the caller, as much as its kind says. What a kind has not is empty.
+struct SampleSpace {
+  std::span<float> features = {};
+  std::span<Bf16> features16 = {};  // instead, for kinds that are bf16
+  std::span<std::int64_t> classes = {};
+  std::span<float> flags = {};
+};
+
+}  // namespace ronde::data
