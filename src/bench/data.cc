@@ -28,8 +28,9 @@ using detail::Command;
 using detail::median;
 
 constexpr int kGenerated = 400, kGeneratedClasses = 4;
-constexpr std::int64_t kPictures = 4000;  // that a turn goes through at least
-constexpr std::size_t kKept = 512 << 20;  // bytes of pictures that decoding alone has in memory
+constexpr std::int64_t kPictures = 12'000;   // that a turn goes through at least: a pipeline has to get going
+constexpr std::size_t kPeerPictures = 3000;  // peers keep their threads from turn to turn, and take longer
+constexpr std::size_t kKept = 512 << 20;     // bytes of pictures that decoding alone has in memory
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -166,7 +167,7 @@ void measure(const Set& set, const DataOptions& options, Report& report) {
     peers = detail::start_peers(entrants_for(set, options, threads), options.log);
   Figures figures;
   std::vector<std::vector<double>> theirs(peers.size());
-  const Command pictures{.what = "pictures", .bytes = static_cast<std::size_t>(kPictures)};
+  const Command pictures{.what = "pictures", .bytes = kPeerPictures};
   for (int turn = -1; turn < options.turns; ++turn) {  // the first one only warms up
     const double ours = one_turn(set, options, turn + 1, figures);
     const double decode = jpegs ? decode_alone(kept, threads) : 0;

@@ -74,9 +74,9 @@ struct Loader::Impl {
     issuing.end_epoch = options.end_epoch;
     issuing.filled_once = source.filled_once();
     std::size_t each = kind.bytes();
-    if (stored) {
+    if (stored) {  // what lies in files takes time by its size there, whatever it is made into
       issuing.bytes = [records = stored->records](std::int64_t index) { return records->bytes(index); };
-      if (source.size() > 0) each = std::max(each, stored->records->bytes(source.stored_index(0)));
+      if (source.size() > 0) each = stored->records->bytes(source.stored_index(0));
     }
     const std::int64_t mine = share({0, std::min(options.batch, source.size())}, 0, options.ranks).size();
     issuing.length = run_length(each, mine, engine.threads());

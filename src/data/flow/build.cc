@@ -200,7 +200,7 @@ void Machine::begin_by_index() {
     const auto* device = std::get_if<steps::ToDevice>(&step);
     return device && device->device >= 0;
   });
-  issuing.length = run_length(std::max(each, issuing.kind ? issuing.kind->bytes() : 0), mine, engine_.threads());
+  issuing.length = run_length(each > 0 || !issuing.kind ? each : issuing.kind->bytes(), mine, engine_.threads());
   Issuer& issuer = engine_.begin(std::move(issuing));
   work_ = std::make_unique<StoredWork>(*origin_.records, issuer, bad_, engine_.scratch(), engine_.stop());
   add_each();
