@@ -53,7 +53,7 @@ void advise_on_cache(const steps::Cache& cache, const Step* drawing, const Stora
 }  // namespace
 
 StorageFacts storage_facts(const Records& records, const std::filesystem::path& path) {
-  StorageFacts facts{.samples = records.size(), .memory_free = topology::memory().available};
+  StorageFacts facts{.samples = records.size(), .memory_free = topology::usable_memory()};
   std::error_code failure;
   if (!path.empty() && std::filesystem::exists(path, failure)) {
     const topology::FileSystem found = topology::file_system(path);

@@ -34,6 +34,11 @@ void to_floats(const Array& from, std::span<float> into) {
   });
 }
 
+const Array& features_of(const Sample& sample) {
+  const Array* image = sample.find("image");
+  return image ? *image : sample.at("features");
+}
+
 class ArrayDecoder : public Decoder {
  public:
   ArrayDecoder(const Shape& shape, Target target, std::int64_t classes) : shape_(shape) {
@@ -48,7 +53,7 @@ class ArrayDecoder : public Decoder {
   std::size_t scratch_bytes(const Sample&, const Draw&) const override { return 0; }
 
   void decode(const Sample& stored, const Draw&, const SampleSpace& into) const override {
-    const Array& image = stored.at("image");
+    const Array& image = features_of(stored);
     if (image.shape() != shape_)
       throw Error::bad_input("its features are {}, where those of the first sample are {}",
                              to_text(image.type(), image.shape()), to_text(image.type(), shape_));
@@ -78,7 +83,7 @@ class ArrayDecoder : public Decoder {
 
 std::unique_ptr<Decoder> make_array_decoder(const Sample& first, Target target, std::int64_t classes) {
   if (target == Target::Mask) throw Error::bad_input("data.target = mask is not for samples from files");
-  const Array& image = first.at("image");
+  const Array& image = features_of(first);
   if (image.shape().size() > 3)
     throw Error::bad_input("features of {} have too many dimensions: [n], [h,w] or [c,h,w] can be",
                            to_text(image.type(), image.shape()));

@@ -14,56 +14,12 @@
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/data/random.h"
+#include "ronde/data/testing/numbers.h"
 
 namespace ronde::data {
 namespace {
 
-Sample numbered(std::int64_t index) {
-  Sample sample;
-  sample.set("x", Array::scalar<std::int64_t>(index));
-  return sample;
-}
-
-Dataset numbers(std::int64_t count) {
-  return function(count, numbered, "numbers");
-}
-
-std::vector<std::int64_t> values(const Sample& sample) {
-  const auto all = sample.at("x").values<std::int64_t>();
-  return {all.begin(), all.end()};
-}
-
-std::vector<std::int64_t> all_of(const Dataset& dataset) {
-  std::vector<std::int64_t> found;
-  for (const Sample& sample : dataset) found.push_back(values(sample).front());
-  return found;
-}
-
-std::vector<std::vector<std::int64_t>> batches_of(const Dataset& dataset, PipelineOptions options = {},
-                                                  std::optional<Position> start = {}) {
-  std::vector<std::vector<std::int64_t>> found;
-  Pipeline pipeline = dataset.open(std::move(options), start);
-  while (auto batch = pipeline.next()) found.push_back(batch->empty() ? std::vector<std::int64_t>() : values(*batch));
-  return found;
-}
-
-std::vector<std::int64_t> counting(std::int64_t count, std::int64_t first = 0) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(count));
-  std::iota(all.begin(), all.end(), first);
-  return all;
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
-using List = std::vector<std::int64_t>;
-using Lists = std::vector<List>;
+using namespace tests;
 
 TEST(Dataset, GivesSamplesInOrderWithoutAnyStep) {
   EXPECT_EQ(all_of(numbers(7)), counting(7));
@@ -305,7 +261,7 @@ TEST(Dataset, KnownSetsComeAsBatchesWrittenInPlace) {
 
 TEST(Dataset, CacheReadsEverySampleOnce) {
   for (const bool in_folder : {false, true}) {
-    const tests::Folder folder;
+    const ronde::tests::Folder folder;
     std::atomic<int> reads = 0;
     const auto counted = function(30, [&](std::int64_t index) {
       ++reads;
@@ -338,45 +294,6 @@ TEST(Dataset, ACacheThatIsFullKeepsWhatItHas) {
   EXPECT_EQ(reads, 30 + 3 * 20);
 }
 
-TEST(Dataset, ErrorsOfStepsComeAtTheirPlaceAndStay) {
-  const auto fail = [](Sample sample) {
-    if (values(sample)[0] == 5) throw Error::bad_input("five is right out");
-    return sample;
-  };
-  Pipeline pipeline = (numbers(20) | map(fail)).open({.threads = 4});
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(pipeline.next());
-  EXPECT_THROW(pipeline.next(), Error);
-  EXPECT_THROW(pipeline.next(), Error);
-}
-
-TEST(Dataset, BadSamplesAreReplacedCountedAndNamed) {
-  const auto source = function(
-      200,
-      [](std::int64_t index) {
-        if (index % 50 == 3) throw Error::bad_input("no picture");
-        return numbered(index);
-      },
-      "set");
-  std::vector<std::string> said;
-  std::mutex mutex;
-  const PipelineOptions options{.skip_bad = true, .say = [&](const std::string& text) {
-                                  std::lock_guard lock(mutex);
-                                  said.push_back(text);
-                                }};
-  Pipeline pipeline = (source | shuffle(4) | batch(10) | repeat(2) | prefetch()).open(options);
-  std::size_t count = 0;
-  while (auto one = pipeline.next()) count += values(*one).size();
-  EXPECT_EQ(count, 400u);
-  EXPECT_EQ(pipeline.skipped(), 4);
-  EXPECT_EQ(said.size(), 4u);
-  EXPECT_TRUE(std::ranges::find(said, "skipped: set, sample 53: no picture") != said.end());
-  EXPECT_NE(message_of([&] { batches_of(source | batch(10)); }).find("set, sample 3: no picture"), std::string::npos);
-
-  const auto hopeless = function(200, [](std::int64_t) -> Sample { throw Error::bad_input("no picture"); });
-  EXPECT_NE(message_of([&] { batches_of(hopeless | batch(10), options); }).find("of 200 cannot be read"),
-            std::string::npos);
-}
-
 TEST(Dataset, RefusesStepsThatCannotBeWhereTheyAre) {
   const auto wrong = [](const Dataset& dataset, std::string_view part) {
     EXPECT_NE(message_of([&] { dataset.open(); }).find(part), std::string::npos) << part;
@@ -391,41 +308,6 @@ TEST(Dataset, RefusesStepsThatCannotBeWhereTheyAre) {
   wrong(numbers(3) | shuffle(1) | data::split(0, 50), "split must come before");
   wrong(numbers(3) | data::split(50, 20), "percentages");
   wrong(numbers(3) | to_device(0), "to_device needs batches");
-}
-
-TEST(Dataset, MemoryStaysInsideItsBudgetUnderASlowConsumer) {
-  constexpr std::size_t kBudget = 4 << 20;
-  const auto large = function(64, [](std::int64_t index) {
-    Sample sample;
-    Array bytes(Type::U8, {100'000 + 3000 * (index % 7)});
-    std::ranges::fill(bytes.values<std::uint8_t>(), std::uint8_t{1});
-    sample.set("image", std::move(bytes));
-    return sample;
-  });
-  const auto cut = [](Sample sample) {
-    Array bytes(Type::U8, {90'000});
-    std::ranges::copy_n(sample.at("image").values<std::uint8_t>().begin(), 90'000,
-                        bytes.values<std::uint8_t>().begin());
-    sample.set("image", std::move(bytes));
-    return sample;
-  };
-  Pipeline pipeline = (large | map(cut) | batch(4) | prefetch(30) | repeat(2)).open({.threads = 4, .memory = kBudget});
-  std::size_t count = 0;
-  while (auto one = pipeline.next()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    ++count;
-  }
-  EXPECT_EQ(count, 32u);
-  EXPECT_LE(pipeline.peak_bytes(), kBudget);
-  EXPECT_GT(pipeline.peak_bytes(), kBudget / 4);
-}
-
-TEST(Dataset, MayBeLeftAtAnyTime) {
-  for (int taken = 0; taken < 4; ++taken) {
-    Pipeline pipeline =
-        (numbers(1000) | map([](Sample s) { return s; }) | batch(10) | prefetch(3) | repeat()).open({.threads = 3});
-    for (int i = 0; i < taken; ++i) EXPECT_TRUE(pipeline.next());
-  }
 }
 
 TEST(Dataset, StagesReportWhatTheyDid) {

@@ -52,7 +52,7 @@ Sample first_good(const Records& records) {
 }
 
 bool is_picture(const Sample& sample) {
-  const Array* image = sample.find("image");
+  const Array* image = sample.find("image");  // numbers are "features"
   if (!image || image->type() != Type::U8) return false;
   return image->shape().size() <= 3;  // bytes of a file, or pixels
 }
@@ -136,11 +136,14 @@ fs::path stored_path(const SourceOptions& options) {
 
 std::shared_ptr<const Records> cached(std::shared_ptr<const Records> records, const std::string& cache) {
   const std::string identity = identity_of(*records);
-  FolderCacheOptions options{.folder = cache, .identity = identity, .samples = records->size()};
+  FolderCacheOptions options;
+  options.folder = fs::path(cache) / fmt::format("{:08x}", crc32c(identity));
+  options.identity = identity;
+  options.samples = records->size();
   if (cache == "ram") {
     options.folder = fmt::format("/dev/shm/ronde-cache-{}-{:08x}", ::getuid(), crc32c(identity));
     options.for_now = true;
-    options.most_bytes = topology::memory().available / 2;
+    options.most_bytes = std::min(topology::usable_memory(), topology::file_system("/dev/shm").available) / 2;
   } else {
     fs::path existing = fs::absolute(options.folder);
     while (!fs::exists(existing) && existing.has_relative_path()) existing = existing.parent_path();

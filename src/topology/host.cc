@@ -95,6 +95,11 @@ Memory parse_meminfo(std::string_view meminfo) {
   return {.total = meminfo_line(meminfo, "MemTotal:"), .available = meminfo_line(meminfo, "MemAvailable:")};
 }
 
+std::uint64_t usable_memory() {
+  const std::uint64_t available = memory().available;
+  return std::min(available, detail::read_limits("/").memory_bytes.value_or(available));
+}
+
 int usable_cores() {
   const double allowed = affinity_of_this_thread().size();
   const double quota = detail::read_limits("/").cpu_quota.value_or(allowed);

@@ -24,6 +24,9 @@ struct Memory {
 Memory parse_meminfo(std::string_view meminfo);
 Memory memory();  // of this host
 
+// Bytes that a program can take without swapping, nor being ended by its control group.
+std::uint64_t usable_memory();
+
 // How many cores this thread may use: its affinity and the quota of its control group, 1 at least.
 int usable_cores();
 

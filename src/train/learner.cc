@@ -34,7 +34,7 @@ Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
       plan_(plan_of(session.settings(), task)),
-      mixup_(mixup_of(session.settings(), task.target(), session.size())),
+      mixup_(mixup_of(session.settings(), task.target(), plan_.batch, session.size())),
       schedule_(schedule_of(session.settings(), plan_.batches())),
       passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
       sync_every_(checked_sync_every(session.settings())),

@@ -5,12 +5,11 @@
 
 namespace ronde::train {
 
-double mixup_of(const Settings& settings, data::Target target, int ranks) {
+double mixup_of(const Settings& settings, data::Target target, std::int64_t batch, int ranks) {
   const double alpha = settings.get<"data.mixup">();
   if (alpha == 0) return 0;
   if (target != data::Target::Class)
     throw Error::bad_input("data.mixup mixes classes, but data.target is {}", data::name(target));
-  const std::int64_t batch = settings.get<"train.batch">();
   const std::int64_t parts = std::int64_t{ranks} * settings.get<"train.accumulate">();
   if (batch % (2 * parts) != 0)
     throw Error::bad_input(

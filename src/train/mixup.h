@@ -13,7 +13,7 @@ namespace ronde::train {
 
 // What data.mixup asks for; 0: nothing. Pairs are neighbours in the global batch, so that they do not depend on ranks.
 // FAILS WITH: BadInput when samples have no class each, or when a rank's part, or that of a pass, has an odd number.
-double mixup_of(const Settings& settings, data::Target target, int ranks);
+double mixup_of(const Settings& settings, data::Target target, std::int64_t batch, int ranks);
 
 // Mixes each sample of a part with its neighbour, by a share of the pair's own: the inputs, and what they are to be
 // taken for, as [n, classes]. `place` is where the part begins in the order of the epoch. REQUIRES: an even number of

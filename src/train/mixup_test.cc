@@ -45,12 +45,11 @@ TEST(Mixup, LossOfAMixtureIsTheMixtureOfLosses) {
 
 TEST(Mixup, RefusesWhatCannotBePaired) {
   Settings settings;
-  EXPECT_EQ(mixup_of(settings, data::Target::Labels, 3), 0);
+  EXPECT_EQ(mixup_of(settings, data::Target::Labels, 12, 3), 0);
   settings.set("data.mixup", "0.2", "test");
-  settings.set("train.batch", "12", "test");
-  EXPECT_EQ(mixup_of(settings, data::Target::Class, 3), 0.2);
-  EXPECT_THROW(mixup_of(settings, data::Target::Class, 4), Error);
-  EXPECT_THROW(mixup_of(settings, data::Target::Mask, 1), Error);
+  EXPECT_EQ(mixup_of(settings, data::Target::Class, 12, 3), 0.2);
+  EXPECT_THROW(mixup_of(settings, data::Target::Class, 12, 4), Error);
+  EXPECT_THROW(mixup_of(settings, data::Target::Mask, 12, 1), Error);
 }
 
 }  // namespace

@@ -12,6 +12,11 @@ std::optional<Budget::Hold> Budget::acquire(std::size_t bytes, const std::stop_t
   return Hold(this, bytes);
 }
 
+Budget::Hold Budget::count(std::size_t bytes) {
+  change(0, bytes);
+  return Hold(this, bytes);
+}
+
 std::size_t Budget::used() const {
   std::lock_guard lock(mutex_);
   return used_;

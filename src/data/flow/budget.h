@@ -50,6 +50,9 @@ class Budget {
   // limit().
   std::optional<Hold> acquire(std::size_t bytes, const std::stop_token& stop);
 
+  // Counts bytes that are there already; never waits.
+  Hold count(std::size_t bytes);
+
   std::size_t limit() const { return limit_; }
   std::size_t used() const;
   std::size_t peak() const;  // the most that was ever in use

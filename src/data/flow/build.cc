@@ -43,27 +43,60 @@ const steps::MapOptions* options_of(const Step& step) {
   return nullptr;
 }
 
-// Counts the bytes of samples whose size nobody knew before they were there.
+// What a rank gets whose part of a batch is empty: the arrays of the batches before, without any sample.
+class NoSamples {
+ public:
+  void remember(const Sample& batch) {
+    std::lock_guard lock(mutex_);
+    if (known_.empty())
+      for (const Sample::Named& named : batch.arrays()) {
+        Shape shape = named.array.shape();
+        shape.front() = 0;
+        known_.set(named.name, Array(named.array.type(), std::move(shape)));
+      }
+  }
+  Sample like_before() const {
+    std::lock_guard lock(mutex_);
+    return known_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Sample known_;
+};
+
+// Counts the bytes of samples whose size nobody knew before they were there. It does not wait: what waits for room here
+// may be what others wait for. So many samples at a time is their limit.
 class Counted : public Stream {
  public:
-  Counted(std::unique_ptr<Stream> from, Budget& budget, std::stop_token stop)
-      : from_(std::move(from)), budget_(budget), stop_(std::move(stop)) {}
+  Counted(std::unique_ptr<Stream> from, Budget& budget) : from_(std::move(from)), budget_(budget) {}
   std::optional<Run> next() override {
     auto run = from_->next();
     if (!run || run->hold.bytes() > 0) return run;
     std::size_t bytes = 0;
     for (const Item& item : run->items) bytes += item.sample.bytes();
-    auto hold = budget_.acquire(std::min(2 * bytes, budget_.limit()), stop_);  // as it is, and as what is made of it
-    if (!hold) return {};
-    run->hold = std::move(*hold);
+    run->hold = budget_.count(bytes);
     return run;
   }
 
  private:
   const std::unique_ptr<Stream> from_;
   Budget& budget_;
-  const std::stop_token stop_;
 };
+
+// What the steps before a cache make of a sample, as far as they say.
+std::string text_of(const std::vector<Step>& each, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += fmt::format(" {}", options_of(each[i]) ? options_of(each[i])->name : "cache");
+    if (const auto* decode = std::get_if<steps::Decode>(&each[i])) {
+      const SampleKind kind = decode->decoder->kind();
+      text += fmt::format(" {}x{}x{} {} {}", kind.channels, kind.height, kind.width, name(kind.target),
+                          kind.layout == Layout::ChannelsLast);
+    }
+  }
+  return text;
+}
 
 // A batch whose samples were written in place, as one item.
 class Sealed : public Stream {
@@ -216,7 +249,7 @@ void Machine::begin_by_index() {
 void Machine::add_each() {
   for (std::size_t i = 0; i < plan_.each.size(); ++i) {
     const auto* cache = std::get_if<steps::Cache>(&plan_.each[i]);
-    caches_.push_back(cache ? make_cache(*cache, *origin_.records, i) : nullptr);
+    caches_.push_back(cache ? make_cache(*cache, *origin_.records, text_of(plan_.each, i)) : nullptr);
   }
   const auto room = 4 * static_cast<std::size_t>(engine_.threads()) + 4;
   add_work({.name = "read", .waits = true, .room = room}, [this](Run& run) {
@@ -264,20 +297,28 @@ void Machine::work_on_each(std::size_t first, std::size_t last, Run& run) {
       run.failure = std::current_exception();
     }
   if (decodes_in_place)
-    work_->decode(*std::get<steps::Decode>(plan_.each.back()).decoder, run);
+    work_->decode(*std::get<steps::Decode>(plan_.each.back()).decoder, run, steps_before(plan_.each.size() - 1));
   else
     engine_.issuer()->settle(run, before, after);
 }
 
 void Machine::take_step(std::size_t number, Item& item) {
-  if (item.done > static_cast<int>(number)) return;
+  if (item.done > static_cast<int>(number) || engine_.stop().stop_requested()) return;
   const Step& step = plan_.each[number];
   if (const auto* map = std::get_if<steps::Map>(&step))
     item.sample = map->function(std::move(item.sample), item.draw);
   else if (const auto* decode = std::get_if<steps::Decode>(&step))
-    item.sample = work_->decoded(*decode->decoder, item);
-  else if (caches_[number])
+    item.sample = work_->decoded(*decode->decoder, item, steps_before(number));
+  else if (caches_[number] && !item.sample.empty())
     caches_[number]->put(item.draw.index, item.sample);
+}
+
+// What a sample that stands in for another has to go through.
+StoredWork::Prepare Machine::steps_before(std::size_t number) {
+  return [this, number](Item& item) {
+    item.done = 0;
+    for (std::size_t step = 0; step < number; ++step) take_step(step, item);
+  };
 }
 
 // --- what comes one after the other
@@ -298,7 +339,7 @@ void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
 }
 
 void Machine::add_counted(StageOptions options, Stage::Work work, int fixed) {
-  engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget(), engine_.stop()); });
+  engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget()); });
   add_work(std::move(options), std::move(work), fixed);
 }
 
@@ -355,7 +396,8 @@ void Machine::add_item_step(const Step& step) {
     if (const auto* buffer = std::get_if<steps::ShuffleBuffer>(&step))
       return shuffled(std::move(from), buffer->samples, buffer->seed);
     if (const auto* filter = std::get_if<steps::Filter>(&step)) return filtered(std::move(from), filter->keep);
-    if (const auto* take = std::get_if<steps::Take>(&step)) return taken(std::move(from), take->samples);
+    if (const auto* take = std::get_if<steps::Take>(&step))
+      return taken(std::move(from), take->samples, end_epoch() - 1);
     if (const auto* skip = std::get_if<steps::Skip>(&step)) return skipped(std::move(from), skip->samples);
     if (const auto* shard = std::get_if<steps::Shard>(&step))
       return sharded(std::move(from), shard->rank, shard->ranks);
@@ -368,9 +410,11 @@ void Machine::add_item_step(const Step& step) {
 }
 
 void Machine::add_stack(bool pad) {
-  add_counted({.name = "batch", .threads = 1, .room = 4}, [pad](Run& run) {
+  auto none = std::make_shared<NoSamples>();
+  add_counted({.name = "batch", .threads = 1, .room = 4}, [pad, none](Run& run) {
     Item whole{.draw = {.epoch = run.group->facts.epoch}};
-    if (!run.items.empty()) whole.sample = stack(run.items, pad);
+    whole.sample = run.items.empty() ? none->like_before() : stack(run.items, pad);
+    if (!run.items.empty()) none->remember(whole.sample);
     run.items.clear();
     run.items.push_back(std::move(whole));
     run.hold.shrink(run.items.front().sample.bytes());

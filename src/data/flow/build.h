@@ -42,6 +42,7 @@ class Machine {
   void add_each();
   void work_on_each(std::size_t first, std::size_t last, Run& run);
   void take_step(std::size_t number, Item& item);
+  StoredWork::Prepare steps_before(std::size_t number);
   void add_rest();
   void add_step(const Step& step);
   void add_item_step(const Step& step);

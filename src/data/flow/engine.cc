@@ -46,6 +46,7 @@ void Engine::add_stage(StageOptions options, Stage::Work work, int fixed) {
   auto stage = std::make_unique<Stage>(std::move(options), std::move(last_), std::move(work), stop());
   stages_.push_back({stage.get(), fixed, counter});
   last_ = std::move(stage);
+  stages_.back().stage->start();  // only now: if it fails, the others are told to stop before they are joined
 }
 
 void Engine::wrap(const std::function<std::unique_ptr<Stream>(std::unique_ptr<Stream>)>& make) {

@@ -107,7 +107,10 @@ class FolderCache : public SampleCache {
       head().bytes.fetch_sub(bytes.size());
       return;
     }
-    if (!entry.place.compare_exchange_strong(expected, kClaimed)) return;
+    if (!entry.place.compare_exchange_strong(expected, kClaimed)) {
+      head().bytes.fetch_sub(bytes.size());  // another was first
+      return;
+    }
     const auto place = write(bytes);
     if (!place) return;  // a full disk: the sample is not kept, and that is all
     entry.length = static_cast<std::uint32_t>(bytes.size());
@@ -150,8 +153,12 @@ class FolderCache : public SampleCache {
 
   void lay_out() {
     const Head head = expected_head();
-    if (::ftruncate(index_.get(), 0) != 0 || ::ftruncate(index_.get(), static_cast<off_t>(index_bytes())) != 0 ||
-        ::pwrite(index_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
+    // All of it is allocated now: a page that finds no room later would be a signal, not an error.
+    if (::ftruncate(index_.get(), 0) != 0)
+      throw Error::system(errno, "the cache cannot write {}", index_path().string());
+    if (const int failure = ::posix_fallocate(index_.get(), 0, static_cast<off_t>(index_bytes())); failure != 0)
+      throw Error::system(failure, "the cache cannot write {}", index_path().string());
+    if (::pwrite(index_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
       throw Error::system(errno, "the cache cannot write {}", index_path().string());
   }
 

@@ -79,10 +79,18 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
   for (std::int64_t position = begin; position < end; ++position) {
     const std::int64_t index = lookup_(position);
     run.items.push_back({.position = position, .draw = {options_.draw_seed, at_.epoch, index}});
-    bytes += std::max(options_.bytes ? options_.bytes(index) : 0, most_each);
+    bytes += std::max(stored_bytes(index), most_each);
   }
   // What is larger than all there is goes alone.
   const std::size_t most = budget_.limit() - group_bytes();
+  if (group_ && options_.measured) {  // a batch that is put together at the end holds all of its samples until then
+    granted_ = run.slot == 0 ? bytes : granted_ + bytes;
+    if (granted_ > most && run.slot > 0)
+      throw Error::bad_input(
+          "the samples of a batch take more than the {} that data.memory leaves for them: raise it, or "
+          "take smaller batches",
+          format_bytes(most));
+  }
   auto hold = acquire(alone ? most : std::min(bytes, most));
   if (!hold) return false;
   run.hold = std::move(*hold);
@@ -133,6 +141,15 @@ bool Issuer::open_group() {
   }
   group_ = std::move(group);
   return true;
+}
+
+// A sample whose size cannot be told is found out to be bad when it is read.
+std::size_t Issuer::stored_bytes(std::int64_t index) const {
+  try {
+    return options_.bytes ? options_.bytes(index) : 0;
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 bool Issuer::wait_for_turn() {

@@ -63,6 +63,7 @@ class Issuer : public Stream {
   std::optional<Run> next_alone();
   bool fill(Run& run, std::int64_t begin, std::int64_t end);
   bool wait_for_turn();
+  std::size_t stored_bytes(std::int64_t index) const;
   void give_turn_back();
   std::optional<Budget::Hold> acquire(std::size_t bytes);
 
@@ -77,6 +78,7 @@ class Issuer : public Stream {
   IndexView::Lookup lookup_;
   std::shared_ptr<Group> group_;
   std::int64_t issued_ = 0;  // samples of the group
+  std::size_t granted_ = 0;  // bytes that its runs were given
   std::chrono::nanoseconds waited_{0};
 
   std::mutex mutex_;

@@ -92,6 +92,27 @@ class Chosen : public ItemStream {
   std::int64_t epoch_ = -1, number_ = 0;
 };
 
+class Taken : public ItemStream {
+ public:
+  Taken(Items from, std::int64_t samples, std::int64_t last_epoch)
+      : from_(std::move(from)), samples_(samples), last_(last_epoch) {}
+  std::optional<Item> next() override {
+    while (samples_ > 0 && !(epoch_ == last_ && count_ >= samples_)) {
+      auto item = from_->next();
+      if (!item) return {};
+      count_ = item->draw.epoch == epoch_ ? count_ + 1 : 1;
+      epoch_ = item->draw.epoch;
+      if (count_ <= samples_) return item;
+    }
+    return {};
+  }
+
+ private:
+  const Items from_;
+  const std::int64_t samples_, last_;
+  std::int64_t epoch_ = -1, count_ = 0;
+};
+
 class Shuffled : public ItemStream {
  public:
   Shuffled(Items from, std::size_t samples, std::uint64_t seed)
@@ -265,9 +286,8 @@ Items filtered(Items from, std::function<bool(const Sample&)> keep) {
       std::move(from), [keep = std::move(keep)](std::int64_t, const Item& item) { return keep(item.sample); });
 }
 
-Items taken(Items from, std::int64_t samples) {
-  return std::make_unique<Chosen>(std::move(from),
-                                  [samples](std::int64_t number, const Item&) { return number < samples; });
+Items taken(Items from, std::int64_t samples, std::int64_t last_epoch) {
+  return std::make_unique<Taken>(std::move(from), samples, last_epoch);
 }
 
 Items skipped(Items from, std::int64_t samples) {

@@ -30,7 +30,8 @@ std::unique_ptr<Stream> single_runs(Items items);
 Items generated(const Origin& origin, std::uint64_t seed, std::int64_t epoch, std::int64_t end_epoch);
 
 Items filtered(Items from, std::function<bool(const Sample&)> keep);
-Items taken(Items from, std::int64_t samples);    // of each epoch
+// Of each epoch; after those of the last one, nothing more is asked for.
+Items taken(Items from, std::int64_t samples, std::int64_t last_epoch);
 Items skipped(Items from, std::int64_t samples);  // of each epoch
 Items sharded(Items from, int rank, int ranks);
 // Draws from the next `samples` samples of an epoch, by (seed, epoch).

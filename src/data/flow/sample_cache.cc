@@ -60,15 +60,15 @@ std::string identity_of(const Records& records) {
   return text;
 }
 
-std::unique_ptr<SampleCache> make_cache(const steps::Cache& cache, const Records& records, std::size_t step) {
+std::unique_ptr<SampleCache> make_cache(const steps::Cache& cache, const Records& records, const std::string& steps) {
   const std::size_t free =
       cache.folder.empty()
-          ? topology::memory().available
+          ? topology::usable_memory()
           : topology::file_system(cache.folder.parent_path().empty() ? "." : cache.folder.parent_path()).available;
   const std::size_t most = cache.bytes > 0 ? cache.bytes : free / 2;
   if (cache.folder.empty()) return make_memory_cache(records.size(), most);
   return make_folder_cache({.folder = cache.folder,
-                            .identity = fmt::format("{}, step {}", identity_of(records), step),
+                            .identity = fmt::format("{}, steps{}", identity_of(records), steps),
                             .samples = records.size(),
                             .most_bytes = most});
 }

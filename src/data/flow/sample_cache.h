@@ -26,8 +26,8 @@ class SampleCache {
 std::unique_ptr<SampleCache> make_memory_cache(std::int64_t samples, std::size_t most_bytes);
 
 struct FolderCacheOptions {
-  std::filesystem::path folder;
-  std::string identity;  // what the samples are: a cache of something else is refused
+  std::filesystem::path folder = {};
+  std::string identity = {};  // what the samples are: a cache of something else is refused
   std::int64_t samples = 0;
   std::size_t most_bytes = 0;
   bool for_now = false;  // goes with the last process that uses it
@@ -37,8 +37,9 @@ struct FolderCacheOptions {
 // System.
 std::unique_ptr<SampleCache> make_folder_cache(const FolderCacheOptions& options);
 
-// For the cache that is step number `step` of a pipeline over `records`.
-std::unique_ptr<SampleCache> make_cache(const steps::Cache& cache, const Records& records, std::size_t step);
+// For the cache of a pipeline over `records`, behind steps that `steps` tells of: what functions do cannot be told, so
+// a folder must be removed when one is changed.
+std::unique_ptr<SampleCache> make_cache(const steps::Cache& cache, const Records& records, const std::string& steps);
 
 // What tells the samples of one set from those of another, without reading any.
 std::string identity_of(const Records& records);

@@ -40,7 +40,9 @@ Stage::Stage(StageOptions options, std::unique_ptr<Stream> from, Work work, std:
       work_(std::move(work)),
       stop_(std::move(stop)),
       span_(options_.recorder ? options_.recorder->intern(options_.name) : trace::Name("input")),
-      room_(std::max<std::size_t>(options_.room, 1)) {
+      room_(std::max<std::size_t>(options_.room, 1)) {}
+
+void Stage::start() {
   set_threads(options_.threads);
 }
 
@@ -50,8 +52,13 @@ void Stage::set_threads(int threads) {
   {
     std::lock_guard lock(mutex_);
     threads_ = std::max(threads, 1);
-    while (static_cast<int>(pool_.size()) < threads_ && !stop_.stop_requested())
-      pool_.emplace_back([this, number = static_cast<int>(pool_.size())] { serve(number); });
+    try {
+      while (static_cast<int>(pool_.size()) < threads_ && !stop_.stop_requested())
+        pool_.emplace_back([this, number = static_cast<int>(pool_.size())] { serve(number); });
+    } catch (const std::system_error&) {  // no more threads for this user: those that there are do it all
+      if (pool_.empty()) throw;
+      threads_ = static_cast<int>(pool_.size());
+    }
   }
   allotted_.notify_all();
 }
@@ -74,7 +81,7 @@ void Stage::serve(int number) {
       if (!allotted_.wait(lock, stop_, [&] { return ended_ || number < threads_; }) || ended_) return;
     }
     auto taken = take();
-    if (!taken) return;
+    if (!taken || stop_.stop_requested()) return;  // who is being stopped hands on samples that were not read
     work_on(std::move(*taken));
   }
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Stage : public Stream {
   Stage(StageOptions options, std::unique_ptr<Stream> from, Work work, std::stop_token stop);
   ~Stage() override;
 
+  // Once, before next(). FAILS WITH: what std::thread fails with, when there is not even one.
+  void start();
   std::optional<Run> next() override;
 
   void set_threads(int threads);

@@ -23,26 +23,29 @@ void StoredWork::read(Item& item, std::int64_t& tries) const {
 
 void StoredWork::replace(Item& item, std::int64_t& tries, const Error& error) const {
   bad_.add(item.draw.index, records_.where(item.draw.index), error);
-  ++tries;
+  if (++tries >= issuer_.size())
+    throw Error::bad_input("none of the {} samples can be read, the last: {}: {}", issuer_.size(),
+                           records_.where(item.draw.index), error.message());
   item.draw = issuer_.draw_at(item.draw.epoch, (item.position + tries) % issuer_.size());
 }
 
 // Does the work, for another sample if this one is bad.
-void StoredWork::with_another(Item& item, const std::function<void()>& work) const {
+void StoredWork::with_another(Item& item, const Prepare& prepare, const std::function<void()>& work) const {
   for (std::int64_t tries = 0; !stop_.stop_requested();) try {
       work();
       return;
     } catch (const Error& error) {
       replace(item, tries, error);
       read(item, tries);
+      if (prepare) prepare(item);
     }
 }
 
-void StoredWork::decode(const Decoder& decoder, Run& run) const {
+void StoredWork::decode(const Decoder& decoder, Run& run, const Prepare& prepare) const {
   const Batch& batch = *run.group->batch;
   for (std::int64_t i = 0; i < run.size(); ++i) {
     Item& item = run.items[static_cast<std::size_t>(i)];
-    with_another(item, [&] {
+    with_another(item, prepare, [&] {
       const auto scratch = scratch_for(decoder, item);
       decoder.decode(item.sample, item.draw, batch.sample(run.slot + i));
     });
@@ -51,9 +54,9 @@ void StoredWork::decode(const Decoder& decoder, Run& run) const {
   run.hold.release();
 }
 
-Sample StoredWork::decoded(const Decoder& decoder, Item& item) const {
+Sample StoredWork::decoded(const Decoder& decoder, Item& item, const Prepare& prepare) const {
   Sample sample;
-  with_another(item, [&] {
+  with_another(item, prepare, [&] {
     const auto scratch = scratch_for(decoder, item);
     sample = decode_sample(decoder, item.sample, item.draw);
   });

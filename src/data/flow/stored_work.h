@@ -19,16 +19,19 @@ class StoredWork {
   StoredWork(const Records& records, const Issuer& issuer, BadSamples& bad, Budget& scratch, std::stop_token stop)
       : records_(records), issuer_(issuer), bad_(bad), scratch_(scratch), stop_(std::move(stop)) {}
 
+  using Prepare = std::function<void(Item&)>;  // what a sample goes through before it is decoded
+
   // FAILS WITH: what Records::read fails with, or BadInput that there are too many bad samples.
   void read(Run& run) const;
   // REQUIRES: the group's memory has the decoder's kind. FAILS WITH: as read(), and as Decoder::decode.
-  void decode(const Decoder& decoder, Run& run) const;
+  // `prepare`: for those that stand in.
+  void decode(const Decoder& decoder, Run& run, const Prepare& prepare = {}) const;
   // Into arrays of its own. FAILS WITH: as decode().
-  Sample decoded(const Decoder& decoder, Item& item) const;
+  Sample decoded(const Decoder& decoder, Item& item, const Prepare& prepare = {}) const;
 
  private:
   void read(Item& item, std::int64_t& tries) const;
-  void with_another(Item& item, const std::function<void()>& work) const;
+  void with_another(Item& item, const Prepare& prepare, const std::function<void()>& work) const;
   Budget::Hold scratch_for(const Decoder& decoder, const Item& item) const;
   void replace(Item& item, std::int64_t& tries, const Error& error) const;
 
