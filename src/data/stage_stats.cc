@@ -9,8 +9,6 @@
 namespace ronde::data {
 namespace {
 
-constexpr double kBusy = 0.8;  // a stage that limits has next to no pause
-
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -39,9 +37,9 @@ std::vector<StageStats> difference(const std::vector<StageStats>& now, const std
   return lately;
 }
 
-std::string limiting_stage(const std::vector<StageStats>& stages) {
+std::string limiting_stage(const std::vector<StageStats>& stages, double least_busy) {
   const auto busiest = std::ranges::max_element(stages, {}, &StageStats::busy_share);
-  return busiest == stages.end() || busiest->busy_share() < kBusy ? "" : busiest->name;
+  return busiest == stages.end() || busiest->busy_share() < least_busy ? "" : busiest->name;
 }
 
 std::string to_text(const std::vector<StageStats>& stages, std::chrono::nanoseconds elapsed) {

@@ -27,8 +27,8 @@ struct StageStats {
 std::vector<StageStats> difference(const std::vector<StageStats>& now, const std::vector<StageStats>& before);
 
 // The stage that the others wait for: its threads are nearly always busy, while those after it wait for input. Empty
-// when none is: whoever takes the batches is slower than all of them. Pure.
-std::string limiting_stage(const std::vector<StageStats>& stages);
+// when none is busy for that share of its time: whoever takes the batches is slower than all of them. Pure.
+std::string limiting_stage(const std::vector<StageStats>& stages, double least_busy = 0.8);
 
 // A line for each, in columns, for people.
 std::string to_text(const std::vector<StageStats>& stages, std::chrono::nanoseconds elapsed);

@@ -87,7 +87,8 @@ std::int64_t window_of(const Settings& settings) {
 }
 
 std::string why_input_waits(const std::vector<data::StageStats>& stages) {
-  const std::string limit = data::limiting_stage(stages);
+  // Who waits for input waits for some stage, even where that had to pause now and then.
+  const std::string limit = data::limiting_stage(stages, 0.5);
   if (limit.empty()) return "no stage of the input is busy all the time: more data.prefetch may even it out";
   if (limit == "read") return "reading is the limit: data.cache, packs ('ronde data pack') or a faster disk would help";
   return fmt::format(

@@ -130,7 +130,7 @@ def test_input_that_is_the_limit_is_named(train, tmp_path):
         (folder / name).mkdir(parents=True)
         for i in range(12):
             (folder / name / f"{i}.png").write_bytes(large)
-    words = ("--set", "train.epochs=2", "--set", "data.threads=1")
+    words = ("--set", "train.epochs=2", "--set", "train.batch=4", "--set", "data.threads=1")
     job, _ = train("--data-path", str(folder), *words, ranks=1)
     assert job.returncode == 0, job.stderr
     assert "'decode' is the limit" in job.stdout, job.stdout
