@@ -75,7 +75,7 @@ Dataset records(std::shared_ptr<const Records> records) {
   return origin;
 }
 
-Dataset files(const RecordsOptions& options) {
+Dataset from_files(const RecordsOptions& options) {
   Origin origin;
   origin.records = open_records(options);
   origin.name = origin.records->name();

@@ -73,30 +73,30 @@ class Dataset {
 
 // --- sources: stored samples, as open_records() has them
 Dataset records(std::shared_ptr<const Records> records);
-Dataset files(const RecordsOptions& options);  // of any format
+Dataset from_files(const RecordsOptions& options);  // of any format
 inline Dataset images(const std::filesystem::path& path) {
-  return files({.path = path, .format = "images"});
+  return from_files({.path = path, .format = "images"});
 }
 inline Dataset tfrecord(const std::filesystem::path& path) {
-  return files({.path = path, .format = "tfrecord"});
+  return from_files({.path = path, .format = "tfrecord"});
 }
 inline Dataset tar(const std::filesystem::path& path) {
-  return files({.path = path, .format = "tar"});
+  return from_files({.path = path, .format = "tar"});
 }
 inline Dataset lmdb(const std::filesystem::path& path) {
-  return files({.path = path, .format = "lmdb"});
+  return from_files({.path = path, .format = "lmdb"});
 }
 inline Dataset hdf5(const std::filesystem::path& path) {
-  return files({.path = path, .format = "hdf5"});
+  return from_files({.path = path, .format = "hdf5"});
 }
 inline Dataset csv(const std::filesystem::path& path) {
-  return files({.path = path, .format = "csv"});
+  return from_files({.path = path, .format = "csv"});
 }
 inline Dataset npy(const std::filesystem::path& path) {
-  return files({.path = path, .format = "npy"});
+  return from_files({.path = path, .format = "npy"});
 }
 inline Dataset pack(const std::filesystem::path& path) {
-  return files({.path = path, .format = "pack"});
+  return from_files({.path = path, .format = "pack"});
 }
 
 // --- sources: samples that are made

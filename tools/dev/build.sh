@@ -58,7 +58,7 @@ run_tests() {
   RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q tests/python
 }
 
-# All parsers share the time; each has a folder of seeds.
+# All parsers share the time; each has a folder of seeds. The same numbers are drawn every time, so that a run can be repeated.
 fuzz() {
   local seconds=$1 clang
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || wrong_use "fuzz takes seconds, not '$seconds'"
@@ -78,7 +78,7 @@ fuzz() {
   for target in "${targets[@]##*/}"; do
     step "Fuzzing '$target'" "$each s"
     mkdir -p "build/fuzz/corpus/$target"
-    build/fuzz/ronde_fuzz "--target=$target" -max_total_time="$each" -max_len=8192 -timeout=10 -rss_limit_mb=2048 \
+    build/fuzz/ronde_fuzz "--target=$target" -seed=1 -max_total_time="$each" -max_len=8192 -timeout=10 -rss_limit_mb=2048 \
       -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-" "build/fuzz/corpus/$target" \
       "tests/fuzz/seeds/$target" >build/fuzz/run.log 2>&1 || {
       tail -n 40 build/fuzz/run.log >&2

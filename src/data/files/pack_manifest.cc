@@ -100,6 +100,8 @@ PackManifest parse_pack_manifest(std::string_view text, const std::string& name)
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw Error::bad_input("{}: byte {}: this is no JSON", name, error.byte);
+  } catch (const Json::exception&) {  // a number that no double holds
+    throw Error::bad_input("{}: this is JSON with a number that cannot be", name);
   }
   const Reader reader(json, name);
   if (reader.text("format") != kFormat) throw Error::bad_input("{} does not describe a pack", name);
