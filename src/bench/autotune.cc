@@ -7,6 +7,7 @@
 #include "ronde/bench/detail/job.h"
 #include "ronde/bench/detail/models.h"
 #include "ronde/bench/detail/peers.h"
+#include "ronde/bench/detail/scratch_folder.h"
 #include "ronde/bench/detail/turns.h"
 
 namespace ronde::bench {
@@ -14,26 +15,6 @@ namespace {
 
 using detail::Contestant;
 using Json = nlohmann::ordered_json;
-
-// A folder that goes with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = std::filesystem::temp_directory_path() / "ronde-autotune-XXXXXX";
-    if (!mkdtemp(path.data())) throw Error(Error::Kind::System, fmt::format("{} cannot be made", path));
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Trains until the search has kept its result; returns that, and how many steps it took.
 std::pair<Json, int> wait_for_result(Contestant& tuned, const std::filesystem::path& file) {
@@ -51,7 +32,7 @@ void add_row(Report& report, const std::string& model, Options options) {
   const auto cpus = detail::cpus_for(ranks);
   options.model = model;
   Contestant defaults(detail::our_entrant("step", cpus, options));
-  const TemporaryFolder folder;
+  const detail::ScratchFolder folder;
   const auto file = folder.path() / "tuning.json";
   options.settings.insert(options.settings.end(), {"--comm-autotune", "true", "--comm-autotune-file", file.string()});
   Contestant tuned(detail::our_entrant("step", cpus, options));

@@ -2,21 +2,20 @@
 
 #include <CLI/CLI.hpp>
 
-#include "ronde/base/cache.h"
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
 #include "ronde/cli/progress_bar.h"
+#include "ronde/data/settings.h"
 
 namespace ronde::cli {
 
 data::RecordsOptions records_options(const std::string& path, const std::string& format, const Context& context) {
   if (path.empty()) throw Error::bad_input("which data? Name a folder or a file");
-  const auto cache = cache_folder(context.environment);
   return {.path = path,
           .format = format.empty() ? "auto" : format,
           .image = context.settings.get<"data.image">(),
           .label = context.settings.get<"data.label">(),
-          .cache = cache.empty() ? cache : cache / "index",
+          .cache = data::index_folder(context.environment),
           .progress = ProgressBar("looking at " + path, "files")};
 }
 

@@ -10,12 +10,12 @@
 #include "ronde/base/text.h"
 #include "ronde/bench/data.h"
 #include "ronde/cli/data.h"
+#include "ronde/data/settings.h"
 
 namespace ronde::cli {
 namespace {
 
 constexpr int kMostBatch = 1 << 20, kMostTurns = 1000;
-constexpr std::int64_t kUsualResolution = 224;
 
 // As they were typed: CLI11 would say less than we can.
 struct Flags {
@@ -31,42 +31,22 @@ int parse_count(const std::string& flag, const std::string& text, int usual, int
   return *number;
 }
 
-bool was_set(const Settings& settings, std::string_view key) {
-  for (std::size_t i = 0; i < kSettings.size(); ++i)
-    if (kSettings[i].key == key) return settings.entries()[i].origin != "default";
-  return false;
-}
-
 data::SourceOptions source_of(const Flags& flags, const Context& context) {
-  const Settings& settings = context.settings;
-  data::SourceOptions source{.classes = settings.get<"data.classes">(), .augment = true};
-  source.resolution = was_set(settings, "data.resolution") ? settings.get<"data.resolution">() : kUsualResolution;
-  source.channels = was_set(settings, "data.channels") ? settings.get<"data.channels">() : 0;
-  source.normalize = settings.get<"data.normalize">();
-  source.cache = settings.get<"data.cache">();
-  source.picture.crop = data::parse_crop_scale(settings.get<"data.crop_scale">());
-  source.picture.flip = settings.get<"data.flip">();
-  source.picture.rotate = settings.get<"data.rotate">();
-  source.picture.jitter = settings.get<"data.jitter">();
-  source.picture.cutout = settings.get<"data.cutout">();
-  if (flags.path.empty()) return source;
+  if (flags.path.empty()) {  // what is generated lies in an image folder
+    auto source = data::source_options(context.settings, context.environment, "images");
+    source.path.clear();
+    return source;
+  }
   const data::RecordsOptions records = records_options(flags.path, flags.format, context);
+  auto source = data::source_options(context.settings, context.environment,
+                                     records.format == "auto" ? data::guess_format(flags.path) : records.format);
   source.path = flags.path;
-  source.name = records.format == "auto" ? data::guess_format(flags.path) : records.format;
-  source.image = records.image;
-  source.label = records.label;
-  source.index_cache = records.cache;
   source.progress = records.progress;
   return source;
 }
 
 int bench(const Flags& flags, const Context& context) {
-  const Settings& settings = context.settings;
-  data::PipelineOptions pipeline;
-  pipeline.threads = static_cast<int>(settings.get<"data.threads">());
-  pipeline.memory = settings.get<"data.memory">();
-  pipeline.ahead = static_cast<std::size_t>(settings.get<"data.prefetch">());
-  pipeline.skip_bad = settings.get<"data.on_error">() == "skip";
+  data::PipelineOptions pipeline = data::pipeline_options(context.settings);
   pipeline.say = [log = context.log](const std::string& sentence) { log.warn("{}", sentence); };
   if (flags.formats && flags.path.empty()) throw Error::bad_input("--formats: which pictures? Name a folder or a file");
   const bench::DataOptions options{.source = source_of(flags, context),

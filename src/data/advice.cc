@@ -55,6 +55,7 @@ void advise_on_cache(const steps::Cache& cache, const Step* drawing, const Stora
 StorageFacts storage_facts(const Records& records, const std::filesystem::path& path) {
   StorageFacts facts{.samples = records.size(), .memory_free = topology::usable_memory()};
   std::error_code failure;
+  const bool in_folder = !path.empty() && std::filesystem::is_directory(path, failure);
   if (!path.empty() && std::filesystem::exists(path, failure)) {
     const topology::FileSystem found = topology::file_system(path);
     facts.kind = found.kind;
@@ -65,8 +66,7 @@ StorageFacts storage_facts(const Records& records, const std::filesystem::path& 
     const std::int64_t index = facts.samples * i / probes;
     facts.mean_bytes += static_cast<double>(records.bytes(index)) / static_cast<double>(probes);
     // A place without an offset is a file.
-    facts.file_each = records.where(index).find(" at ") == std::string::npos && !path.empty() &&
-                      std::filesystem::is_directory(path, failure);
+    facts.file_each = in_folder && records.where(index).find(" at ") == std::string::npos;
   }
   const auto classes = static_cast<std::int64_t>(records.classes().size());
   if (facts.file_each && classes > 0) facts.class_run = facts.samples / classes;  // folders come one after the other

@@ -27,9 +27,7 @@ Pipeline::Pipeline(const Origin& origin, const std::vector<Step>& steps, Pipelin
 Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Pipeline Pipeline::one_epoch(const Origin& origin, const std::vector<Step>& steps, std::int64_t epoch) {
-  const std::uint64_t seed = make_plan(steps, origin.records != nullptr).seed;
-  return Pipeline(std::make_unique<Impl>(origin, steps, PipelineOptions{},
-                                         Machine::Choice{.start = Position{epoch, 0, seed}, .one_epoch = true}));
+  return Pipeline(std::make_unique<Impl>(origin, steps, PipelineOptions{}, Machine::Choice{.only_epoch = epoch}));
 }
 
 Pipeline::~Pipeline() = default;

@@ -1,57 +1,18 @@
 #include "ronde/train/input.h"
 
-#include <algorithm>
-
-#include "ronde/base/cache.h"
 #include "ronde/base/environment.h"
 #include "ronde/data/advice.h"
 #include "ronde/data/records.h"
+#include "ronde/data/settings.h"
 
 namespace ronde::train {
-namespace {
-
-bool is_default(const Settings& settings, std::string_view key) {
-  for (std::size_t i = 0; i < kSettings.size(); ++i)
-    if (kSettings[i].key == key) return settings.entries()[i].origin == "default";
-  return true;
-}
-
-data::SourceOptions source_of(const Settings& settings, const Environment& environment) {
-  data::SourceOptions options{.name = settings.get<"data.name">(),
-                              .path = settings.get<"data.path">(),
-                              .samples = settings.get<"data.samples">(),
-                              .classes = settings.get<"data.classes">(),
-                              .channels = settings.get<"data.channels">(),
-                              .resolution = settings.get<"data.resolution">(),
-                              .seed = static_cast<std::uint64_t>(settings.get<"train.seed">()),
-                              .augment = true,
-                              .target = data::parse_target(settings.get<"data.target">())};
-  if (data::is_stored(options.name)) {  // files know what is usual for them
-    if (is_default(settings, "data.channels")) options.channels = 0;
-    if (is_default(settings, "data.resolution")) options.resolution = 0;
-  }
-  options.test_path = settings.get<"data.test_path">();
-  options.image = settings.get<"data.image">();
-  options.label = settings.get<"data.label">();
-  options.normalize = settings.get<"data.normalize">();
-  options.cache = settings.get<"data.cache">();
-  options.index_cache = cache_folder(environment);
-  options.picture.crop = data::parse_crop_scale(settings.get<"data.crop_scale">());
-  options.picture.flip = settings.get<"data.flip">();
-  options.picture.rotate = settings.get<"data.rotate">();
-  options.picture.jitter = settings.get<"data.jitter">();
-  options.picture.cutout = settings.get<"data.cutout">();
-  if (settings.get<"model.channels_last">()) options.picture.layout = data::Layout::ChannelsLast;
-  return options;
-}
-
-}  // namespace
 
 data::Parts open_data(const Session& session) {
   const Settings& settings = session.settings();
   const auto open = [&] {
-    return data::open_parts(source_of(settings, Environment::of_process()), settings.get<"data.test_samples">(),
-                            settings.get<"data.split">());
+    auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
+    if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
+    return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">());
   };
   const auto advise = [&](const data::Parts& parts) {
     const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});
@@ -71,11 +32,7 @@ data::Parts open_data(const Session& session) {
 
 data::PipelineOptions pipeline_of(const Session& session) {
   const Settings& settings = session.settings();
-  data::PipelineOptions options;
-  options.threads = static_cast<int>(settings.get<"data.threads">());
-  options.memory = settings.get<"data.memory">();
-  options.ahead = static_cast<std::size_t>(settings.get<"data.prefetch">());
-  options.skip_bad = settings.get<"data.on_error">() == "skip";
+  data::PipelineOptions options = data::pipeline_options(settings);
   options.say = [log = Log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()})](
                     const std::string& sentence) { log.warn("{}", sentence); };
   options.recorder = session.recorder();

@@ -11,26 +11,12 @@
 #include "ronde/data/flow/items.h"
 #include "ronde/data/flow/split_by_key.h"
 #include "ronde/data/flow/stack.h"
+#include "ronde/data/flow/streams.h"
 
 namespace ronde::data {
 namespace {
 
 constexpr std::size_t kRoomForAll = std::size_t{1} << 20;  // runs: it is batches and bytes that limit them
-
-// Where work is done on the thread that asks.
-class Here : public Stream {
- public:
-  Here(std::unique_ptr<Stream> from, Stage::Work work) : from_(std::move(from)), work_(std::move(work)) {}
-  std::optional<Run> next() override {
-    auto run = from_->next();
-    if (run) work_(*run);
-    return run;
-  }
-
- private:
-  const std::unique_ptr<Stream> from_;
-  const Stage::Work work_;
-};
 
 PipelineOptions with_ahead(PipelineOptions options, const Plan& plan) {
   if (options.ahead == 0) options.ahead = plan.ahead.value_or(1);
@@ -42,47 +28,6 @@ const steps::MapOptions* options_of(const Step& step) {
   if (const auto* decode = std::get_if<steps::Decode>(&step)) return &decode->options;
   return nullptr;
 }
-
-// What a rank gets whose part of a batch is empty: the arrays of the batches before, without any sample.
-class NoSamples {
- public:
-  void remember(const Sample& batch) {
-    std::lock_guard lock(mutex_);
-    if (known_.empty())
-      for (const Sample::Named& named : batch.arrays()) {
-        Shape shape = named.array.shape();
-        shape.front() = 0;
-        known_.set(named.name, Array(named.array.type(), std::move(shape)));
-      }
-  }
-  Sample like_before() const {
-    std::lock_guard lock(mutex_);
-    return known_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  Sample known_;
-};
-
-// Counts the bytes of samples whose size nobody knew before they were there. It does not wait: what waits for room here
-// may be what others wait for. So many samples at a time is their limit.
-class Counted : public Stream {
- public:
-  Counted(std::unique_ptr<Stream> from, Budget& budget) : from_(std::move(from)), budget_(budget) {}
-  std::optional<Run> next() override {
-    auto run = from_->next();
-    if (!run || run->hold.bytes() > 0) return run;
-    std::size_t bytes = 0;
-    for (const Item& item : run->items) bytes += item.sample.bytes();
-    run->hold = budget_.count(bytes);
-    return run;
-  }
-
- private:
-  const std::unique_ptr<Stream> from_;
-  Budget& budget_;
-};
 
 // What the steps before a cache make of a sample, as far as they say.
 std::string text_of(const std::vector<Step>& each, std::size_t count) {
@@ -98,24 +43,6 @@ std::string text_of(const std::vector<Step>& each, std::size_t count) {
   return text;
 }
 
-// A batch whose samples were written in place, as one item.
-class Sealed : public Stream {
- public:
-  explicit Sealed(std::unique_ptr<Stream> from) : from_(std::move(from)) {}
-  std::optional<Run> next() override {
-    auto run = from_->next();
-    if (!run) return run;
-    Item whole{.draw = {.epoch = run->group->facts.epoch}};
-    whole.sample = as_sample(std::make_shared<const Batch>(std::move(*run->group->batch)));
-    run->items.clear();
-    run->items.push_back(std::move(whole));
-    return run;
-  }
-
- private:
-  const std::unique_ptr<Stream> from_;
-};
-
 }  // namespace
 
 Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
@@ -123,7 +50,7 @@ Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const Pip
     : origin_(origin),
       plan_(make_plan(steps, origin.records != nullptr)),
       choice_(choice),
-      start_(choice.start.value_or(Position{0, 0, plan_.seed})),
+      start_(choice.start.value_or(Position{choice.only_epoch.value_or(0), 0, plan_.seed})),
       position_(start_),
       epoch_(start_.epoch),
       bad_(options.skip_bad, origin.records ? origin.records->size() : 0, options.say),
@@ -176,7 +103,7 @@ bool Machine::seekable() const {
 }
 
 std::int64_t Machine::end_epoch() const {
-  return choice_.one_epoch ? start_.epoch + 1 : plan_.epochs;
+  return choice_.only_epoch ? *choice_.only_epoch + 1 : plan_.epochs;
 }
 
 // --- what comes by index
@@ -432,10 +359,8 @@ void Machine::add_to_device(int device) {
 OpenInner Machine::opened(const std::function<Dataset(const Sample&)>& function) const {
   return [function, options = engine_.options()](const Item& outer) -> std::function<std::optional<Sample>()> {
     const Dataset inner = function(outer.sample);
-    const Plan plan = make_plan(inner.steps(), inner.origin().records != nullptr);
-    auto machine = std::make_shared<Machine>(
-        inner.origin(), inner.steps(), options,
-        Choice{.start = Position{outer.draw.epoch, 0, plan.seed}, .one_epoch = true, .here = true});
+    auto machine = std::make_shared<Machine>(inner.origin(), inner.steps(), options,
+                                             Choice{.only_epoch = outer.draw.epoch, .here = true});
     return [machine] { return machine->next(); };
   };
 }

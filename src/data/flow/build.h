@@ -20,8 +20,8 @@ class Machine {
  public:
   struct Choice {
     std::optional<Position> start = {};
-    bool one_epoch = false;  // that of `start` and no more, whatever the steps say
-    bool here = false;       // on the thread that asks, without any of its own
+    std::optional<std::int64_t> only_epoch = {};  // this one, from its beginning, whatever the steps say
+    bool here = false;                            // on the thread that asks, without any of its own
   };
   // FAILS WITH: BadInput for steps that do not go together, or a start that is not theirs.
   Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options, const Choice& choice);
