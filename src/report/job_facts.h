@@ -24,7 +24,8 @@ struct LayerFacts {
 // Everything may be missing.
 struct JobFacts {
   std::string recipe = {}, network = {}, data = {}, precision = {}, optimizer = {}, device = {}, processor = {};
-  std::int64_t batch = 0;  // of all ranks
+  std::int64_t batch = 0;    // of all ranks
+  std::int64_t samples = 0;  // of an epoch
   std::int64_t parameters = 0;
   int threads = 0;                                   // of a rank, for compute
   int cores = 0;                                     // of a node

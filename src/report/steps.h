@@ -44,7 +44,7 @@ struct SlowestRank {
 struct StepTable {
   std::vector<std::int64_t> numbers = {};
   std::vector<RankSteps> ranks = {};
-  std::vector<int> slowest = {};     // by place in numbers: the rank with most work (compute and optimizer)
+  std::vector<int> slowest = {};     // by place in numbers: the rank with most work: all but waiting
   std::vector<double> seconds = {};  // by place in numbers: the longest of all ranks
   double median_seconds = 0;         // of these
   SlowestRank slow = {};

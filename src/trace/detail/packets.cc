@@ -4,37 +4,12 @@
 #include <bit>
 
 #include "ronde/base/format.h"
+#include "ronde/trace/detail/schema.h"
 
 namespace ronde::trace::detail {
 namespace {
 
-// Field numbers of Perfetto's published schema (perfetto_trace.proto), by message.
-namespace trace {
-constexpr std::uint32_t kPacket = 1;
-}
-namespace trace_packet {
-constexpr std::uint32_t kClockSnapshot = 6, kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kInternedData = 12,
-                        kSequenceFlags = 13, kTrackDescriptor = 60, kFirstOnSequence = 87;
-constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;  // sequence flags
-}  // namespace trace_packet
-namespace descriptor {
-constexpr std::uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8;
-constexpr std::uint32_t kPid = 1, kProcessName = 6, kProcessLabels = 8;  // of the process
-constexpr std::uint32_t kThreadPid = 1, kTid = 2, kThreadName = 5;       // of the thread
-}  // namespace descriptor
-namespace event {
-constexpr std::uint32_t kCategoryId = 3, kArgs = 4, kType = 9, kNameId = 10, kTrack = 11, kName = 23, kCounterInt = 30,
-                        kCounterDouble = 44, kFlowIds = 47;
-constexpr int kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterValue = 4;  // types
-}  // namespace event
-namespace arg {
-constexpr std::uint32_t kNameId = 1, kInt = 4, kDouble = 5, kText = 6, kName = 10, kTextId = 17;
-}
-namespace clock {
-constexpr std::uint32_t kClocks = 1, kId = 1, kTime = 2;
-// 64 to 127 are free for clocks of one packet sequence, so ranks in a joined file do not disturb each other.
-constexpr std::uint64_t kLocal = 64, kTrace = 65, kReference = 66;
-}  // namespace clock
+using namespace schema;
 
 // Tracks of counters are numbered apart from all others.
 constexpr std::uint32_t kCounterTracks = 1u << 31, kDropTracks = 1u << 30;
@@ -51,9 +26,9 @@ int type_of(Slot::Kind kind) {
 
 template <class Fill>
 void PacketWriter::packet(std::optional<std::int64_t> time, Fill&& fill) {
-  out_.message(trace::kPacket, [&] {
+  out_.message(schema::trace::kPacket, [&] {
     if (time) out_.varint(trace_packet::kTimestamp, static_cast<std::uint64_t>(*time));
-    out_.varint(trace_packet::kSequenceId, sequence());
+    out_.varint(trace_packet::kSequenceId, sequence_of(rank_));
     out_.varint(trace_packet::kSequenceFlags, begun_ ? trace_packet::kNeedsState : trace_packet::kStateCleared);
     if (!begun_) out_.varint(trace_packet::kFirstOnSequence, 1);
     begun_ = true;
@@ -78,8 +53,8 @@ void PacketWriter::write_fresh() {
   out_.message(trace_packet::kInternedData, [&] {
     for (const Fresh& entry : fresh_) {
       out_.message(entry.kind, [&] {
-        out_.varint(1, entry.id);  // all kinds of interned text have this form
-        out_.bytes(2, entry.text);
+        out_.varint(interned::kId, entry.id);
+        out_.bytes(interned::kText, entry.text);
       });
     }
   });

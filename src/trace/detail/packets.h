@@ -10,6 +10,7 @@
 #include "ronde/trace/detail/intern.h"
 #include "ronde/trace/detail/proto.h"
 #include "ronde/trace/detail/ring.h"
+#include "ronde/trace/detail/schema.h"
 
 namespace ronde::trace::detail {
 
@@ -39,11 +40,11 @@ class PacketWriter {
 
  private:
   enum Interned : std::uint32_t {
-    kCategory = 1,
-    kEventName = 2,
-    kArgName = 3,
-    kArgText = 29
-  };  // fields of InternedData
+    kCategory = schema::interned::kCategories,
+    kEventName = schema::interned::kEventNames,
+    kArgName = schema::interned::kArgNames,
+    kArgText = schema::interned::kArgTexts
+  };
   struct Fresh {
     Interned kind;
     std::uint64_t id;
@@ -61,7 +62,6 @@ class PacketWriter {
   void argument(const Slot& arg);
   void write_fresh();
   std::uint64_t intern(Interned kind, InternTable& table, const char* text);
-  std::uint32_t sequence() const { return static_cast<std::uint32_t>(rank_) + 2; }  // 1 is what Perfetto's service uses
   // Perfetto tells processes apart by pid alone, and ranks in containers or in one process may share theirs.
   std::uint64_t pid() const { return static_cast<std::uint64_t>(rank_) + 1; }
 
