@@ -202,6 +202,13 @@ const Hardware& find_hardware(std::string_view name) {
                          near ? fmt::format(" (did you mean {}?)", *near) : std::string(), join(names_of(all), ", "));
 }
 
+ProductRate product_rate(const MachineRates& machine, std::string_view precision, bool tf32) {
+  if (precision == "bf16" && machine.bf16 > 0) return {"bf16", machine.bf16};
+  if (precision == "f16" && machine.f16 > 0) return {"f16", machine.f16};
+  if (tf32 && machine.tf32 > 0) return {"tf32", machine.tf32};
+  return {"f32", machine.f32};
+}
+
 MachineRates rates_of(const Hardware& hardware, int count) {
   const double times = count;
   return {.name = fmt::format("{}{}, as published", count > 1 ? fmt::format("{} x ", count) : "", hardware.name),

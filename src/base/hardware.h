@@ -59,4 +59,17 @@ struct MachineRates {
 // `count`: sockets of a processor that work together, 1 for a GPU.
 MachineRates rates_of(const Hardware& hardware, int count = 1);
 
+// What products of numbers in a precision ("f32", "bf16", "f16") run in on a machine, and how fast that is.
+struct ProductRate {
+  std::string_view name;  // "f32" where the machine has nothing better
+  double tflops = 0;      // 0: not known
+};
+// `tf32`: products of f32 may run in it.
+ProductRate product_rate(const MachineRates& machine, std::string_view precision, bool tf32);
+
+// How wide values are that pass between layers, as a share of f32.
+inline double width_of(std::string_view precision) {
+  return precision.empty() || precision == "f32" ? 1.0 : 0.5;
+}
+
 }  // namespace ronde

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -32,10 +33,34 @@ constexpr std::int64_t kPictures = 12'000;   // that a turn goes through at leas
 constexpr std::size_t kPeerPictures = 3000;  // peers keep their threads from turn to turn, and take longer
 constexpr std::size_t kKept = 512 << 20;     // bytes of pictures that decoding alone has in memory
 
-double seconds_of(const std::function<void()>& work) {
+// What a piece of work took: time, and of all cores that worked on it, processor time. The latter says who does less
+// even where other programs take their share of the machine.
+struct Taken {
+  double seconds = 0, processor = 0;
+};
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Taken taken_by(const std::function<void()>& work) {
+  const double before = processor_seconds();
   const auto start = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+          processor_seconds() - before};
+}
+
+// Pictures a second, and processor time of one in us.
+struct Speed {
+  double per_second = 0, processor_us = 0;
+};
+
+Speed speed_of(std::int64_t pictures, const Taken& taken) {
+  const auto count = static_cast<double>(pictures);
+  return {count / taken.seconds, 1e6 * taken.processor / count};
 }
 
 struct Set {
@@ -45,17 +70,19 @@ struct Set {
 };
 
 struct Figures {
-  std::vector<double> ours, decode, disk;
+  std::vector<double> ours, decode, disk;                // pictures a second
+  std::vector<double> ours_processor, decode_processor;  // us of a picture
+  std::vector<std::vector<double>> theirs = {};          // of each peer
   std::vector<data::StageStats> stages = {};
   double stage_seconds = 0;
   std::size_t peak_bytes = 0;
 };
 
 // Whole epochs, from nothing: the first batch counts, too.
-double one_turn(const Set& set, const DataOptions& options, std::int64_t turn, Figures& figures) {
+Speed one_turn(const Set& set, const DataOptions& options, std::int64_t turn, Figures& figures) {
   const std::int64_t epochs = std::max<std::int64_t>(1, (kPictures + set.source->size() - 1) / set.source->size());
   std::int64_t seen = 0;
-  const double seconds = seconds_of([&] {
+  const Taken taken = taken_by([&] {
     data::Loader loader(*set.source, {.batch = options.batch,
                                       .start = {.epoch = turn * epochs, .seed = 1},
                                       .end_epoch = (turn + 1) * epochs,
@@ -64,8 +91,8 @@ double one_turn(const Set& set, const DataOptions& options, std::int64_t turn, F
     figures.stages = loader.stages();
     figures.peak_bytes = std::max(figures.peak_bytes, loader.peak_bytes());
   });
-  figures.stage_seconds = seconds;
-  return static_cast<double>(seen) / seconds;
+  figures.stage_seconds = taken.seconds;
+  return speed_of(seen, taken);
 }
 
 // The pictures as they are stored, as many as memory should hold.
@@ -88,10 +115,10 @@ bool are_jpegs(const std::vector<data::Sample>& samples) {
 }
 
 // All of every picture, by libjpeg-turbo and nothing else, on as many threads.
-double decode_alone(const std::vector<data::Sample>& samples, int threads) {
+Speed decode_alone(const std::vector<data::Sample>& samples, int threads) {
   std::atomic<std::size_t> next = 0;
   const std::size_t rounds = std::max<std::size_t>(1, (kPictures + samples.size() - 1) / samples.size());
-  const double seconds = seconds_of([&] {
+  const Taken taken = taken_by([&] {
     std::vector<std::jthread> pool;
     for (int i = 0; i < threads; ++i)
       pool.emplace_back([&] {
@@ -101,19 +128,19 @@ double decode_alone(const std::vector<data::Sample>& samples, int threads) {
           library.decode(samples[at % samples.size()].at("image").text(), pixels);
       });
   });
-  return static_cast<double>(rounds * samples.size()) / seconds;
+  return speed_of(static_cast<std::int64_t>(rounds * samples.size()), taken);
 }
 
 double disk_alone(const data::Records& records) {
   std::int64_t good = 0;
-  const double seconds = seconds_of([&] {
+  const Taken taken = taken_by([&] {
     for (std::int64_t i = 0; i < records.size(); ++i) try {
         records.read(i);
         ++good;
       } catch (const Error&) {
       }
   });
-  return static_cast<double>(good) / seconds;
+  return static_cast<double>(good) / taken.seconds;
 }
 
 fs::path generate(const fs::path& folder) {
@@ -155,40 +182,57 @@ void add_stages(Report& report, const Set& set, const Figures& figures) {
   report.sections.push_back(std::move(section));
 }
 
+using Peers = std::vector<std::unique_ptr<detail::Contestant>>;
+
+// All contestants in turns, so that what disturbs one disturbs the others. `kept`: for decoding alone; none: without
+// it.
+Figures take_turns(const Set& set, const DataOptions& options, int threads, const std::vector<data::Sample>& kept,
+                   const Peers& peers) {
+  Figures figures;
+  figures.theirs.resize(peers.size());
+  const Command pictures{.what = "pictures", .bytes = kPeerPictures};
+  for (int turn = -1; turn < options.turns; ++turn) {  // the first one only warms up
+    const Speed ours = one_turn(set, options, turn + 1, figures);
+    const Speed decode = kept.empty() ? Speed{} : decode_alone(kept, threads);
+    const double disk = disk_alone(*set.source->stored()->records);
+    if (turn >= 0) {
+      figures.ours.push_back(ours.per_second);
+      figures.decode.push_back(decode.per_second);
+      figures.ours_processor.push_back(ours.processor_us);
+      figures.decode_processor.push_back(decode.processor_us);
+      figures.disk.push_back(disk);
+    }
+    for (std::size_t i = 0; i < peers.size(); ++i)
+      if (const auto us = peers[i]->ask(pictures); us && turn >= 0) figures.theirs[i].push_back(1e6 / *us);
+  }
+  return figures;
+}
+
 void measure(const Set& set, const DataOptions& options, Report& report) {
   const int threads = options.pipeline.threads > 0 ? options.pipeline.threads : topology::usable_cores();
   const data::Records& records = *set.source->stored()->records;
   for (const std::string& sentence : data::advise_on_storage(data::storage_facts(records, set.folder)))
     options.log.warn("{}", sentence);
-  const std::vector<data::Sample> kept = some_of(records);
+  std::vector<data::Sample> kept = some_of(records);
   const bool jpegs = are_jpegs(kept);
-  std::vector<std::unique_ptr<detail::Contestant>> peers;
+  if (!jpegs) kept.clear();
+  Peers peers;
   if (options.compare && !set.folder.empty())
     peers = detail::start_peers(entrants_for(set, options, threads), options.log);
-  Figures figures;
-  std::vector<std::vector<double>> theirs(peers.size());
-  const Command pictures{.what = "pictures", .bytes = kPeerPictures};
-  for (int turn = -1; turn < options.turns; ++turn) {  // the first one only warms up
-    const double ours = one_turn(set, options, turn + 1, figures);
-    const double decode = jpegs ? decode_alone(kept, threads) : 0;
-    const double disk = disk_alone(records);
-    if (turn >= 0) {
-      figures.ours.push_back(ours);
-      figures.decode.push_back(decode);
-      figures.disk.push_back(disk);
-    }
-    for (std::size_t i = 0; i < peers.size(); ++i)
-      if (const auto us = peers[i]->ask(pictures); us && turn >= 0) theirs[i].push_back(1e6 / *us);
-  }
+  const Figures figures = take_turns(set, options, threads, kept, peers);
+  const auto& theirs = figures.theirs;
   const double ours = median(figures.ours), decode = median(figures.decode);
-  nlohmann::ordered_json row = {{"pictures", set.name},
-                                {"count", set.source->size()},
-                                {"threads", threads},
-                                {"images_per_s", ours},
-                                {"decode_limit_per_s", jpegs ? nlohmann::ordered_json(decode) : nullptr},
-                                {"share_of_limit", jpegs ? nlohmann::ordered_json(ours / decode) : nullptr},
-                                {"disk_limit_per_s", median(figures.disk)},
-                                {"peak_bytes", figures.peak_bytes}};
+  nlohmann::ordered_json row = {
+      {"pictures", set.name},
+      {"count", set.source->size()},
+      {"threads", threads},
+      {"images_per_s", ours},
+      {"decode_limit_per_s", jpegs ? nlohmann::ordered_json(decode) : nullptr},
+      {"share_of_limit", jpegs ? nlohmann::ordered_json(ours / decode) : nullptr},
+      {"cpu_us", median(figures.ours_processor)},
+      {"decode_cpu_us", jpegs ? nlohmann::ordered_json(median(figures.decode_processor)) : nullptr},
+      {"disk_limit_per_s", median(figures.disk)},
+      {"peak_bytes", figures.peak_bytes}};
   if (options.compare)
     for (const char* name : {"dataloader", "tfdata"}) {
       const auto peer = std::ranges::find(peers, name, [](const auto& one) { return one->name(); });

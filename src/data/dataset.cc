@@ -1,6 +1,7 @@
 #include "ronde/data/dataset.h"
 
 #include "ronde/base/error.h"
+#include "ronde/data/flow/build.h"
 
 namespace ronde::data {
 namespace {
@@ -106,21 +107,23 @@ Dataset zip(Dataset first, Dataset second) {
   const bool plain = first.steps().empty() && second.steps().empty();
   if (plain && first.origin().records && second.origin().records)
     return records(std::make_shared<ZippedRecords>(first.origin().records, second.origin().records));
-  const std::string name = fmt::format("zip of {} and {}", first.origin().name, second.origin().name);
-  return generator(
-      [first, second](std::int64_t epoch) -> NextSample {
-        const auto open = [epoch](const Dataset& dataset) {
-          return std::make_shared<Pipeline>(Pipeline::one_epoch(dataset.origin(), dataset.steps(), epoch));
-        };
-        return [one = open(first), other = open(second)]() -> std::optional<Sample> {
-          auto sample = one->next();
-          if (!sample) return {};
-          auto more = other->next();
-          if (!more) return {};
-          return together(std::move(*sample), *more);
-        };
-      },
-      name);
+  Origin origin;
+  origin.name = fmt::format("zip of {} and {}", first.origin().name, second.origin().name);
+  origin.inside = 2;
+  origin.open = [first, second](std::int64_t epoch, const Inside& inside) -> NextSample {
+    const auto open = [&](const Dataset& dataset) {
+      return std::make_shared<Machine>(dataset.origin(), dataset.steps(), inside.options,
+                                       Machine::Choice{.only_epoch = epoch, .all = inside.all});
+    };
+    return [one = open(first), other = open(second)]() -> std::optional<Sample> {
+      auto sample = one->next();
+      if (!sample) return {};
+      auto more = other->next();
+      if (!more) return {};
+      return together(std::move(*sample), *more);
+    };
+  };
+  return origin;
 }
 
 }  // namespace ronde::data

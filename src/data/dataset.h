@@ -106,7 +106,6 @@ Dataset known(const SourceOptions& options);
 Dataset function(std::int64_t samples, std::function<Sample(std::int64_t index)> sample, std::string name = "function");
 // `restart` begins an epoch; what it returns gives one sample after the other, and nothing at the end. The same samples
 // must come every time that an epoch is begun, or nothing can be resumed.
-using NextSample = std::function<std::optional<Sample>()>;
 Dataset generator(std::function<NextSample(std::int64_t epoch)> restart, std::string name = "generator");
 // Samples of two datasets side by side, until one ends: one sample with the arrays of both.
 // FAILS WITH: BadInput when both have an array of the same name, at the first sample.

@@ -290,7 +290,8 @@ TEST(Dataset, ACacheThatIsFullKeepsWhatItHas) {
     ++reads;
     return numbered(index);
   });
-  batches_of(counted | shuffle(1) | cache({}, 10 * sizeof(std::int64_t)) | repeat(4));
+  // So little memory that no epoch is read before the first samples of the one before are in the cache.
+  batches_of(counted | shuffle(1) | cache({}, 10 * sizeof(std::int64_t)) | repeat(4), {.memory = 64});
   EXPECT_EQ(reads, 30 + 3 * 20);
 }
 

@@ -58,7 +58,8 @@ struct Loader::Impl {
     if (source.stored())
       add_stored();
     else
-      engine.add_stage({.name = "make", .threads = 1, .room = kRoomForAll}, [this](Run& run) { make(run); });
+      engine.add_stage({.name = "make", .threads = 1, .room = kRoomForAll, .whole_batches = true},
+                       [this](Run& run) { make(run); });
     engine.wrap([](auto last) { return std::make_unique<Collect>(std::move(last)); });
   }
 
@@ -86,9 +87,9 @@ struct Loader::Impl {
   void add_stored() {
     const StoredParts& stored = *source.stored();
     work = std::make_unique<StoredWork>(*stored.records, *engine.issuer(), bad, engine.scratch(), engine.stop());
-    engine.add_stage({.name = "read", .waits = true, .room = 4 * static_cast<std::size_t>(engine.threads()) + 4},
+    engine.add_stage({.name = "read", .waits = true, .room = read_room(engine.threads())},
                      [this](Run& run) { work->read(run); });
-    engine.add_stage({.name = "decode", .threads = engine.threads(), .room = kRoomForAll},
+    engine.add_stage({.name = "decode", .threads = engine.threads(), .room = kRoomForAll, .whole_batches = true},
                      [this, decoder = stored.decoder](Run& run) { work->decode(*decoder, run); });
   }
 

@@ -24,12 +24,6 @@ Pipeline::Pipeline(const Origin& origin, const std::vector<Step>& steps, Pipelin
   for (const std::string& sentence : advise_on_steps(steps, facts)) options.say(sentence);
 }
 
-Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-Pipeline Pipeline::one_epoch(const Origin& origin, const std::vector<Step>& steps, std::int64_t epoch) {
-  return Pipeline(std::make_unique<Impl>(origin, steps, PipelineOptions{}, Machine::Choice{.only_epoch = epoch}));
-}
-
 Pipeline::~Pipeline() = default;
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;

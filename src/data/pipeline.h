@@ -21,8 +21,6 @@ class Pipeline {
   // As Dataset::open(). What is unwise about the steps, or about where the samples lie, goes to options.say.
   Pipeline(const Origin& origin, const std::vector<Step>& steps, PipelineOptions options,
            std::optional<Position> start = {});
-  // One epoch and no more, whatever the steps say.
-  static Pipeline one_epoch(const Origin& origin, const std::vector<Step>& steps, std::int64_t epoch);
   ~Pipeline();
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
@@ -42,7 +40,6 @@ class Pipeline {
 
  private:
   struct Impl;
-  explicit Pipeline(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -28,20 +28,37 @@ constexpr auto kFormats = std::to_array<Format>({
     {"tar", files::make_tar_writer},
 });
 
+// Without a slash at its end.
+std::filesystem::path plain_path(std::filesystem::path path) {
+  while (path.has_relative_path() && !path.has_filename()) path = path.parent_path();  // a/b/
+  if (!path.has_filename()) throw Error::bad_input("no path says where to write");
+  return path;
+}
+
 // Writes under another name beside the one that was asked for, and takes that at the end.
 class WholeOrNothing : public RecordWriter {
  public:
-  WholeOrNothing(const Format& format, WriterOptions options) : path_(options.path), part_(part_of(options.path)) {
-    remove_part();  // of a program that was killed
+  WholeOrNothing(const Format& format, WriterOptions options)
+      : path_(options.path), part_(unfinished_paths(path_).data), saved_(options.saved) {
+    if (!saved_) remove_unfinished(path_);  // of a program that was killed
     options.path = part_;
     writer_ = format.make(options);
   }
   ~WholeOrNothing() override {
     writer_.reset();
-    remove_part();
+    if (!saved_) remove_unfinished(path_);
   }
 
-  void add(const Sample& sample, std::string_view key) override { writer_->add(sample, key); }
+  Prepared prepare(const Sample& sample, std::string_view key, std::int64_t number) const override {
+    return writer_->prepare(sample, key, number);
+  }
+  void put(Prepared prepared) override { writer_->put(std::move(prepared)); }
+
+  std::optional<Saved> save() override {
+    auto saved = writer_->save();
+    saved_ = saved_ || saved;
+    return saved;
+  }
 
   void finish() override {
     writer_->finish();
@@ -52,21 +69,12 @@ class WholeOrNothing : public RecordWriter {
       std::filesystem::rename(names, path_.string() + ".classes.txt", failure);
     if (!failure) std::filesystem::rename(part_, path_, failure);
     if (failure) throw Error::system(failure.value(), "cannot give {} its name", path_.string());
+    remove_unfinished(path_);
   }
 
  private:
-  // The ending stays, as it tells some writers what to do.
-  static std::filesystem::path part_of(const std::filesystem::path& path) {
-    return path.parent_path() / (".part-" + path.filename().string());
-  }
-
-  void remove_part() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(part_, ignored);
-    std::filesystem::remove(part_.string() + ".classes.txt", ignored);
-  }
-
   const std::filesystem::path path_, part_;
+  bool saved_;
   std::unique_ptr<RecordWriter> writer_;
 };
 
@@ -78,6 +86,21 @@ std::vector<std::string> writer_formats() {
   return names;
 }
 
+// The ending stays, as it tells some writers what to do.
+UnfinishedPaths unfinished_paths(const std::filesystem::path& path) {
+  const std::filesystem::path plain = plain_path(path);
+  const std::string name = ".part-" + plain.filename().string();
+  return {.data = plain.parent_path() / name, .notes = plain.parent_path() / (name + ".json")};
+}
+
+void remove_unfinished(const std::filesystem::path& path) {
+  const UnfinishedPaths unfinished = unfinished_paths(path);
+  std::error_code ignored;
+  std::filesystem::remove(unfinished.notes, ignored);  // first: they would promise what is not there
+  std::filesystem::remove_all(unfinished.data, ignored);
+  std::filesystem::remove(unfinished.data.string() + ".classes.txt", ignored);
+}
+
 std::unique_ptr<RecordWriter> make_writer(const WriterOptions& options) {
   const auto found = std::ranges::find(kFormats, options.format, &Format::name);
   if (found == kFormats.end()) {
@@ -87,8 +110,7 @@ std::unique_ptr<RecordWriter> make_writer(const WriterOptions& options) {
                            meant ? "did you mean " + *meant + "?" : "there are " + join(names, ", "));
   }
   WriterOptions plain = options;
-  while (plain.path.has_relative_path() && !plain.path.has_filename()) plain.path = plain.path.parent_path();  // a/b/
-  if (!plain.path.has_filename()) throw Error::bad_input("no path says where to write");
+  plain.path = plain_path(options.path);
   std::error_code failure;
   if (std::filesystem::exists(std::filesystem::symlink_status(plain.path, failure)))
     throw Error::bad_input("{} is there already, and nothing is written over", plain.path.string());

@@ -9,6 +9,7 @@
 #include "ronde/data/flow/split_by_key.h"
 #include "ronde/data/order.h"
 #include "ronde/data/records.h"
+#include "ronde/data/stored_source.h"
 
 namespace ronde::data {
 namespace {
@@ -76,13 +77,13 @@ std::unique_ptr<Source> part_by_key(std::unique_ptr<Source> whole, double from, 
 
 Parts parts_by_key(std::unique_ptr<Source> whole, const SourceOptions& plain, const SourceOptions& separate,
                    const Shares& shares) {
+  // Files are opened once for all parts: what differs is how samples are decoded.
+  const auto again = [&plain, records = whole->stored()->records] { return stored_as(plain, records); };
   const double first = shares.train, second = shares.train + shares.validation;
   Parts parts;
   parts.train = part_by_key(std::move(whole), 0, first, plain.seed, "training");
-  if (shares.validation > 0)
-    parts.validation = part_by_key(open_source(plain), first, second, plain.seed, "validation");
-  parts.test =
-      shares.test > 0 ? part_by_key(open_source(plain), second, 100, plain.seed, "test") : open_source(separate);
+  if (shares.validation > 0) parts.validation = part_by_key(again(), first, second, plain.seed, "validation");
+  parts.test = shares.test > 0 ? part_by_key(again(), second, 100, plain.seed, "test") : open_source(separate);
   return parts;
 }
 

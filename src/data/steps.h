@@ -108,13 +108,19 @@ using Step = std::variant<steps::Shuffle, steps::ShuffleChunks, steps::ShuffleBu
                           steps::Cache, steps::Prefetch, steps::ToDevice>;
 std::string_view name(const Step& step);  // "shuffle", as it is called below
 
-// Where samples begin; one of the two is there.
+using NextSample = std::function<std::optional<Sample>()>;  // nothing: no more
+struct Inside;  // what a pipeline leaves to datasets inside it: flow/build.h
+
+// Where samples begin; one of the three is there.
 struct Origin {
   std::string name = {};
   std::filesystem::path path = {};              // where they lie; empty: nowhere
   std::shared_ptr<const Records> records = {};  // by index
   // One after the other: begins an epoch.
-  std::function<std::function<std::optional<Sample>()>(std::int64_t epoch)> restart = {};
+  std::function<NextSample(std::int64_t epoch)> restart = {};
+  // Or, of datasets inside: so does this, within the memory of the pipeline around them.
+  std::function<NextSample(std::int64_t epoch, const Inside& inside)> open = {};
+  int inside = 0;  // how many they are
 };
 
 // --- order

@@ -159,17 +159,20 @@ std::unique_ptr<Source> open_stored(const SourceOptions& options) {
         "{} has no test samples: name them by data.test_path, keep them in a folder 'val' beside a folder 'train', or "
         "hold some out by data.split, as 80/10/10",
         options.path);
-  StoredParts parts;
-  parts.seed = options.seed;
-  parts.records = open_records({.path = path,
-                                .format = options.name,
-                                .image = options.image,
-                                .label = options.label,
-                                .cache = options.index_cache,
-                                .progress = options.progress});
-  if (parts.records->size() == 0) throw Error::bad_input("{} holds no samples", path.string());
+  std::shared_ptr<const Records> records = open_records({.path = path,
+                                                         .format = options.name,
+                                                         .image = options.image,
+                                                         .label = options.label,
+                                                         .cache = options.index_cache,
+                                                         .progress = options.progress});
+  if (!options.cache.empty() && records->size() > 0) records = cached(std::move(records), options.cache);
+  return stored_as(options, std::move(records));
+}
+
+std::unique_ptr<Source> stored_as(const SourceOptions& options, std::shared_ptr<const Records> records) {
+  if (records->size() == 0) throw Error::bad_input("{} holds no samples", records->name());
+  StoredParts parts{.records = std::move(records), .seed = options.seed};
   parts.decoder = decoder_for(options, *parts.records, first_good(*parts.records));
-  if (!options.cache.empty()) parts.records = cached(std::move(parts.records), options.cache);
   return std::make_unique<StoredSource>(std::move(parts), options.samples);
 }
 

@@ -36,6 +36,9 @@ std::filesystem::path stored_path(const SourceOptions& options);
 // FAILS WITH: BadInput, also for samples that are neither; System.
 std::unique_ptr<Source> open_stored(const SourceOptions& options);
 
+// The same, of files that are open already. FAILS WITH: as open_stored().
+std::unique_ptr<Source> stored_as(const SourceOptions& options, std::shared_ptr<const Records> records);
+
 // Numbers of any type and one shape as features: [n], [h,w], or [c,h,w]. "class" or "labels" is what is to be learned.
 // FAILS WITH: BadInput for arrays of other shapes.
 std::unique_ptr<Decoder> make_array_decoder(const Sample& first, Target target, std::int64_t classes);

@@ -167,6 +167,18 @@ TEST(StoredSource, TestSamplesAreWhereOneWouldLook) {
   EXPECT_NE(message_of([] { stored_path({.name = "images"}); }).find("data.path must say"), std::string::npos);
 }
 
+TEST(StoredSource, PartsOfASplitShareTheFiles) {
+  const ronde::tests::Folder folder;
+  std::ofstream table(fs::path(folder.path()) / "a.csv");
+  table << "x,class\n";
+  for (int i = 0; i < 100; ++i) table << i << "," << i % 2 << "\n";
+  table.close();
+  const Parts parts = open_parts({.name = "csv", .path = (fs::path(folder.path()) / "a.csv").string()}, 0, "60/20/20");
+  EXPECT_EQ(parts.train->size() + parts.validation->size() + parts.test->size(), 100);
+  EXPECT_EQ(parts.train->stored()->records, parts.validation->stored()->records);
+  EXPECT_EQ(parts.train->stored()->records, parts.test->stored()->records);
+}
+
 TEST(StoredSource, NumbersAreTakenAsTheyAre) {
   Sample first;
   Array row(Type::I16, {3});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,8 +29,10 @@
 #include "ronde/data/files/tar_format.h"
 #include "ronde/data/picture/header.h"
 #include "ronde/data/picture/reencode.h"
+#include "ronde/data/picture/tiff.h"
 #include "ronde/data/records.h"
 #include "ronde/data/tfrecord.h"
+#include "ronde/trace/run.h"
 
 namespace ronde::data::fuzz {
 namespace {
@@ -169,8 +172,27 @@ void pack_json(std::string_view bytes) {
 void picture(std::string_view bytes) {
   const auto owner = kept(bytes);
   const picture::Header header = picture::read_header(*owner);
-  if (std::int64_t{header.width} * header.height > 1 << 20) return;  // large ones are only slow
+  if (std::int64_t{header.width} * header.height > 1 << 20 || header.piece_bytes > 1 << 22) return;  // only slow
   for (const int channels : {1, 3}) picture::decode_pixels(*owner, channels);
+}
+
+void trace_file(std::string_view bytes) {
+  static const OneFile file;
+  const trace::Run run = trace::read_run(file.with(bytes), {.threads = 1});
+  for (const trace::RankTrace& rank : run.ranks)
+    for (const trace::Lane& lane : rank.lanes)
+      for (const trace::LaneSpan& span : lane.spans)
+        if (span.time.begin > span.time.end || span.name >= run.names.size()) abort();
+}
+
+// As numbers, which are of more kinds than pictures are; 'picture' decodes those that are pictures.
+void tiff(std::string_view bytes) {
+  const auto owner = kept(bytes);
+  std::vector<float> values;
+  std::vector<std::uint8_t> strip;
+  const picture::TiffHeader header = picture::read_tiff_header(*owner);
+  if (header.values() > 1 << 20 || header.piece_bytes > 1 << 22) return;  // large ones are only slow
+  picture::read_tiff(*owner, values, strip);
 }
 
 constexpr auto kTargets = std::to_array<Target>({{"tfrecord", tfrecord},
@@ -187,7 +209,9 @@ constexpr auto kTargets = std::to_array<Target>({{"tfrecord", tfrecord},
                                                  {"tar", tar},
                                                  {"pack", pack},
                                                  {"pack_json", pack_json},
-                                                 {"picture", picture}});
+                                                 {"picture", picture},
+                                                 {"tiff", tiff},
+                                                 {"trace", trace_file}});
 
 }  // namespace
 

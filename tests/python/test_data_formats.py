@@ -1,7 +1,10 @@
 """`ronde data convert`: files of one format become another, whole or not at all; errors are one sentence."""
 
 import pathlib
+import signal
 import struct
+import subprocess
+import time
 
 import pytest
 
@@ -45,6 +48,33 @@ def test_half_of_it_is_taken_away(ronde, tmp_path, table):
     assert done.returncode == 2
     assert "table.csv: line 5: field 1 ('height') should be a number, but is 'x'" in done.stderr
     assert names(tmp_path) == {"table.csv"}
+
+
+@pytest.mark.parametrize("to", ["tfrecord", "npy"])
+def test_a_killed_conversion_goes_on_with_the_same_bytes(ronde, build_dir, clean_env, tmp_path, to):
+    header = repr({"descr": "|u1", "fortran_order": False, "shape": (100, 1_000_000)})
+    with open(tmp_path / "x.npy", "wb") as file:  # mostly a hole: reading it is fast, writing it is not
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode().ljust(117) + b"\n")
+        file.truncate(128 + 100_000_000)
+    command = [build_dir / "ronde", "data", "convert", "x.npy", "again", "--to", to]
+    killed = subprocess.Popen(command, env=clean_env, cwd=tmp_path)
+    while not (tmp_path / ".part-again.json").exists() and killed.poll() is None:
+        time.sleep(0.001)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not (tmp_path / "again").exists()
+    other = ronde("data", "convert", "x.npy", "again", "--to", "hdf5")
+    assert other.returncode == 2
+    assert "again was begun from 100 samples of x.npy" in other.stderr and "--overwrite" in other.stderr
+    done = ronde("data", "convert", "x.npy", "again", "--to", to)
+    assert done.returncode == 0, done.stderr
+    assert "went on behind sample" in done.stdout
+    assert ronde("data", "convert", "x.npy", "whole", "--to", to, "--data-threads", "1").returncode == 0
+    files = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == files
+    for name in files:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert names(tmp_path) == {"x.npy", "again", "whole"}
 
 
 @pytest.mark.parametrize(

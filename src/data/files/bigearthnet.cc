@@ -1,19 +1,21 @@
 #include "ronde/data/files/bigearthnet.h"
 
 #include <algorithm>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
+#include "ronde/data/detail/file_io.h"
 
 namespace ronde::data::files {
 namespace {
 
 namespace fs = std::filesystem;
 
+// As BigEarthNet's JSONs spell them, which is not quite CORINE's way ("Peatbogs", "Bare rock", "Transitional
+// woodland/shrub"); CORINE's 44th, glaciers, does not occur. The same as the 43 classes of torchgeo's BigEarthNet.
 constexpr std::array<std::string_view, kEarthLabels> kLabels = {
     "Agro-forestry areas",
     "Airports",
@@ -76,16 +78,10 @@ constexpr std::size_t most_bytes_of_patch() {
 
 // All of a small file. Its size is asked of nobody: reading one byte more than it may have tells.
 Array read_small(const fs::path& path, std::size_t most) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const bool there = fs::exists(path);
-    throw Error::bad_input("{} {}", path.string(), there ? "cannot be read" : "is not there");
-  }
+  const std::string name = path.string();
   std::string bytes(most + 1, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (file.bad()) throw Error::bad_input("{} cannot be read", path.string());
-  const auto count = static_cast<std::size_t>(file.gcount());
-  if (count > most) throw Error::bad_input("{} is larger than such a file can be ({} bytes)", path.string(), most);
+  const std::size_t count = detail::read_at(detail::open_to_read(name), 0, bytes.data(), bytes.size(), name);
+  if (count > most) throw Error::bad_input("{} is larger than such a file can be ({} bytes)", name, most);
   return Array::bytes_of(std::string_view(bytes).substr(0, count));
 }
 

@@ -1,13 +1,7 @@
-#include <cerrno>
-#include <set>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "ronde/base/error.h"
-#include "ronde/base/file_descriptor.h"
-#include "ronde/data/detail/file_io.h"
+#include "ronde/data/detail/growing_file.h"
 #include "ronde/data/files/csv_parse.h"
 #include "ronde/data/files/typed.h"
 #include "ronde/data/files/uniform.h"
@@ -16,38 +10,44 @@
 namespace ronde::data::files {
 namespace {
 
-constexpr std::size_t kBuffer = 1 << 20, kMostColumns = 100'000;
+constexpr std::size_t kMostColumns = 100'000;
 
 // A file with what CSV can hold: texts, classes by their names, and numbers, a column each.
 class CsvWriter : public RecordWriter {
  public:
   explicit CsvWriter(const WriterOptions& options)
-      : path_(options.path.string()),
-        classes_(options.classes),
-        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    if (!file_) throw Error::system(errno, "cannot write {}", path_);
+      : classes_(options.classes), file_(options.path.string(), grown_to(options)) {
+    if (!options.saved) return;
+    samples_ = options.saved->samples;
+    const Prepared first = prepare(options.first, options.first.at("key").text(), 0);
+    uniform_.check(first.sample, first.key, /* bytes_vary */ true);
   }
 
-  void add(const Sample& given, std::string_view key) override {
-    Sample sample = given;
-    if (!sample.find("key")) sample.set("key", Array::bytes_of(key));
-    if (const Array* image = sample.find("image"); image && is_bytes(*image))
+  Prepared prepare(const Sample& given, std::string_view key, std::int64_t number) const override {
+    Prepared prepared{.number = number, .key = std::string(key), .sample = given};
+    if (!given.find("key")) prepared.sample.set("key", Array::bytes_of(key));
+    if (const Array* image = given.find("image"); image && is_bytes(*image))
       throw Error::bad_input("sample '{}' is an encoded picture, which does not go into a line of text: choose images",
                              key);
-    uniform_.check(sample, key, /* bytes_vary */ true);
-    if (!any_) buffer_ += header(sample);
-    any_ = true;
+    if (number == 0) prepared.bytes = header(prepared.sample);
     std::string line;
-    for (const auto& [name, array] : sample.arrays()) append(line, name, array, key);
-    buffer_ += line;
-    buffer_ += '\n';
-    if (buffer_.size() >= kBuffer) flush();
+    for (const auto& [name, array] : prepared.sample.arrays()) append(line, name, array, key);
+    prepared.bytes += line + '\n';
+    return prepared;
   }
 
-  void finish() override {
-    flush();
-    if (::fsync(file_.get()) != 0) throw Error::system(errno, "cannot write {}", path_);
+  void put(Prepared prepared) override {
+    uniform_.check(prepared.sample, prepared.key, /* bytes_vary */ true);
+    file_.append(prepared.bytes);
+    ++samples_;
   }
+
+  std::optional<Saved> save() override {
+    file_.save();
+    return Saved{.samples = samples_, .files = {{std::filesystem::path(file_.path()).filename(), file_.bytes()}}};
+  }
+
+  void finish() override { file_.save(); }
 
  private:
   static void part(std::string& line, std::string_view field) {
@@ -79,17 +79,16 @@ class CsvWriter : public RecordWriter {
     for (std::size_t i = 0; i < array.size(); ++i) part(line, number_text(array, i));
   }
 
-  void flush() {
-    detail::write_all(file_, buffer_, path_);
-    buffer_.clear();
+  static std::optional<std::uint64_t> grown_to(const WriterOptions& options) {
+    if (!options.saved) return {};
+    if (options.saved->files.size() != 1) throw Error::bad_input("{}: it was not saved", options.path.string());
+    return options.saved->files.front().bytes;
   }
 
-  const std::string path_;
   const std::vector<std::string> classes_;
-  const FileDescriptor file_;
+  detail::GrowingFile file_;
   Uniform uniform_;
-  bool any_ = false;
-  std::string buffer_;
+  std::int64_t samples_ = 0;
 };
 
 }  // namespace

@@ -110,14 +110,19 @@ class Hdf5Writer : public RecordWriter {
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
-  void add(const Sample& given, std::string_view key) override {
-    Sample sample = given;
-    if (!sample.find("key")) sample.set("key", Array::bytes_of(key));
-    for (const auto& [name, array] : sample.arrays())
+  Prepared prepare(const Sample& given, std::string_view key, std::int64_t number) const override {
+    Prepared prepared{.number = number, .key = std::string(key), .sample = given};
+    if (!given.find("key")) prepared.sample.set("key", Array::bytes_of(key));
+    for (const auto& [name, array] : given.arrays())
       if (array.type() == Type::BF16)
         throw Error::bad_input("'{}' of sample '{}' is {}, which HDF5 has not", name, key,
                                to_text(array.type(), array.shape()));
-    uniform_.check(sample, key, /* bytes_vary */ true);
+    return prepared;
+  }
+
+  void put(Prepared prepared) override {
+    const Sample& sample = prepared.sample;
+    uniform_.check(sample, prepared.key, /* bytes_vary */ true);
     const Hdf5Turn turn;
     if (columns_.empty())
       for (const auto& [name, array] : sample.arrays()) columns_.emplace_back(file_.get(), path_, name, array);

@@ -33,13 +33,15 @@ class LmdbWriter : public RecordWriter {
   LmdbWriter(const LmdbWriter&) = delete;
   LmdbWriter& operator=(const LmdbWriter&) = delete;
 
-  void add(const Sample& sample, std::string_view key) override {
+  Prepared prepare(const Sample& sample, std::string_view key, std::int64_t number) const override {
     const auto most = static_cast<std::size_t>(::mdb_env_get_maxkeysize(environment_));
     if (key.empty() || key.size() > most)
       throw Error::bad_input("the key '{}' has {} bytes, and LMDB takes 1 to {}", key.substr(0, 60), key.size(), most);
     if (key.starts_with("__")) throw Error::bad_input("the key '{}' begins with '__', which is for other things", key);
-    keep(std::string(key), encode_example(sample));
+    return {.number = number, .key = std::string(key), .sample = {}, .bytes = encode_example(sample)};
   }
+
+  void put(Prepared prepared) override { keep(std::move(prepared.key), std::move(prepared.bytes)); }
 
   void finish() override {
     if (!classes_.empty()) keep(kLmdbClasses, join(classes_, "\n"));

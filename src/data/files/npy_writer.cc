@@ -1,12 +1,8 @@
-#include <cerrno>
+#include <algorithm>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "ronde/base/error.h"
-#include "ronde/base/file_descriptor.h"
-#include "ronde/data/detail/file_io.h"
+#include "ronde/data/detail/growing_file.h"
 #include "ronde/data/files/naming.h"
 #include "ronde/data/files/npy_header.h"
 #include "ronde/data/files/uniform.h"
@@ -15,19 +11,25 @@
 namespace ronde::data::files {
 namespace {
 
-constexpr std::size_t kBuffer = 1 << 20;
 constexpr std::int64_t kMostRows = 1'000'000'000'000;  // what a header leaves room for
 
 class NpyWriter : public RecordWriter {
  public:
   explicit NpyWriter(const WriterOptions& options) : path_(options.path), classes_(options.classes) {
-    std::filesystem::create_directory(path_);
+    if (!options.saved) {
+      std::filesystem::create_directory(path_);
+      return;
+    }
+    rows_ = options.saved->samples;
+    const Prepared first = prepare(options.first, options.first.at("key").text(), 0);
+    uniform_.check(first.sample, first.key, /* bytes_vary */ false);
+    open_files(first.sample, &*options.saved);
   }
 
-  void add(const Sample& given, std::string_view key) override {
-    Sample sample = given;
-    sample.erase("key");  // texts of different lengths are no array
-    for (const auto& [name, array] : sample.arrays()) {
+  Prepared prepare(const Sample& given, std::string_view key, std::int64_t number) const override {
+    Prepared prepared{.number = number, .key = std::string(key), .sample = given};
+    prepared.sample.erase("key");  // texts of different lengths are no array
+    for (const auto& [name, array] : prepared.sample.arrays()) {
       if (array.type() == Type::BF16)
         throw Error::bad_input("'{}' of sample '{}' is {}, which NumPy has not", name, key,
                                to_text(array.type(), array.shape()));
@@ -39,33 +41,39 @@ class NpyWriter : public RecordWriter {
       if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
         throw Error::bad_input("'{}' of sample '{}' is no name that a file could have", name, key);
     }
-    uniform_.check(sample, key, /* bytes_vary */ false);
-    if (columns_.empty()) open_files(sample);
-    for (Column& column : columns_) {
-      column.buffer += sample.at(column.name).text();
-      if (column.buffer.size() >= kBuffer) flush(column);
-    }
+    return prepared;
+  }
+
+  void put(Prepared prepared) override {
+    uniform_.check(prepared.sample, prepared.key, /* bytes_vary */ false);
+    if (columns_.empty()) open_files(prepared.sample, nullptr);
+    for (Column& column : columns_) column.file.append(prepared.sample.at(column.name).text());
     ++rows_;
+  }
+
+  std::optional<Saved> save() override {
+    Saved saved{.samples = rows_};
+    for (Column& column : columns_) {
+      column.file.save();
+      saved.files.push_back({column.name + ".npy", column.file.bytes()});
+    }
+    return saved;
   }
 
   void finish() override {
     for (Column& column : columns_) {
-      flush(column);
-      const std::string header = header_of(column, rows_);
-      if (::pwrite(column.file.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
-          ::fsync(column.file.get()) != 0)
-        throw Error::system(errno, "cannot write {}", column.path);
+      column.file.write_over(0, header_of(column, rows_));
+      column.file.save();
     }
     write_classes(path_, classes_);
   }
 
  private:
   struct Column {
-    std::string name, path;
+    std::string name;
     Type type;
     Shape row;
-    FileDescriptor file;
-    std::string buffer;
+    detail::GrowingFile file;
   };
 
   // How many rows there will be is not known at first, so the header is made for many: it has the same size later.
@@ -79,24 +87,21 @@ class NpyWriter : public RecordWriter {
     return header;
   }
 
-  void open_files(const Sample& sample) {
+  void open_files(const Sample& sample, const Saved* saved) {
     for (const auto& [name, array] : sample.arrays()) {
-      Column column{.name = name,
-                    .path = (path_ / (name + ".npy")).string(),
-                    .type = array.type(),
-                    .row = array.shape(),
-                    .file = {},
-                    .buffer = {}};
-      column.file = FileDescriptor(::open(column.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (!column.file) throw Error::system(errno, "cannot write {}", column.path);
-      detail::write_all(column.file, header_of(column, kMostRows), column.path);
-      columns_.push_back(std::move(column));
+      const std::string file = name + ".npy";
+      std::optional<std::uint64_t> kept;
+      if (saved) {
+        const auto found = std::ranges::find(saved->files, file, &Saved::File::name);
+        if (found == saved->files.end()) throw Error::bad_input("{} was not saved", (path_ / file).string());
+        kept = found->bytes;
+      }
+      columns_.push_back({.name = name,
+                          .type = array.type(),
+                          .row = array.shape(),
+                          .file = detail::GrowingFile((path_ / file).string(), kept)});
+      if (!kept) columns_.back().file.append(header_of(columns_.back(), kMostRows));
     }
-  }
-
-  static void flush(Column& column) {
-    detail::write_all(column.file, column.buffer, column.path);
-    column.buffer.clear();
   }
 
   const std::filesystem::path path_;

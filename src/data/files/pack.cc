@@ -80,9 +80,7 @@ class Pack : public Records {
 
  private:
   std::pair<std::size_t, std::int64_t> find(std::int64_t index) const {
-    const auto after = std::ranges::upper_bound(shards_, index, {}, &Shard::first);
-    const auto shard = static_cast<std::size_t>(after - shards_.begin()) - 1;
-    return {shard, index - shards_[shard].first};
+    return find_file(shards_, index, &Shard::first);
   }
 
   // Only when a sample of the shard is asked for: a pack of thousands of shards opens at once.

@@ -13,10 +13,10 @@
 #include "ronde/data/files/pack_shard.h"
 #include "ronde/data/files/pack_writer.h"
 #include "ronde/data/files/picture_check.h"
+#include "ronde/data/files/unfinished.h"
 #include "ronde/data/inspect.h"
 #include "ronde/data/order.h"
 #include "ronde/data/picture/reencode.h"
-#include "ronde/data/random.h"
 
 namespace ronde::data::files {
 namespace {
@@ -37,13 +37,10 @@ void check(const Records& records, const PackOptions& options) {
     throw Error::bad_input("a quality of {} cannot be: from 1 to 100", options.quality);
 }
 
-// All that the bytes of a pack depend on: who goes on must do the same. The sizes stand for the samples themselves.
+// All that the bytes of a pack depend on: who goes on must do the same.
 std::string description(const Records& records, const PackOptions& options) {
-  std::uint64_t sizes = 0;
-  for (std::int64_t i = 0; i < records.size(); ++i) sizes = mix(sizes + records.bytes(i) + 1);
-  std::string text =
-      fmt::format("{} samples of {} ({:016x}), shards of {} bytes, {}", records.size(), records.name(), sizes,
-                  options.shard_bytes, options.stop_on_error ? "all of them" : "bad ones left out");
+  std::string text = fmt::format("{}, shards of {} bytes, {}", describe_source(records), options.shard_bytes,
+                                 options.stop_on_error ? "all of them" : "bad ones left out");
   if (options.shuffle_seed) text += fmt::format(", shuffled with seed {}", *options.shuffle_seed);
   if (options.short_side > 0) text += fmt::format(", short side {}, quality {}", options.short_side, options.quality);
   return text;
@@ -94,10 +91,14 @@ class Packer {
       const FileDescriptor file = detail::open_to_read(path);
       PackManifest earlier =
           parse_pack_manifest(detail::read_exactly(file, 0, detail::facts_of(file, path).bytes, path), path);
+      if (earlier.made != packed_.manifest.made && options_.overwrite && name == std::string_view(kPackPartial)) {
+        remove_earlier(earlier);
+        continue;
+      }
       if (earlier.made != packed_.manifest.made)
-        throw Error::bad_input(
-            "{} holds another pack ({}), and this one would be {}: choose another folder, or remove it",
-            options_.folder.string(), earlier.made, packed_.manifest.made);
+        throw Error::bad_input("{} holds another pack ({}), and this one would be {}: choose another folder, or {}",
+                               options_.folder.string(), earlier.made, packed_.manifest.made,
+                               name == std::string_view(kPackPartial) ? "begin anew by --overwrite" : "remove it");
       if (earlier.next > records_.size()) throw Error::bad_input("{}: \"taken\" is more than there is", path);
       packed_.manifest = std::move(earlier);
       check_shards(path);
@@ -117,6 +118,12 @@ class Packer {
       if (shard || manifest) halves.push_back(entry.path());
     }
     for (const fs::path& half : halves) fs::remove(half, ignored);
+  }
+
+  void remove_earlier(const PackManifest& earlier) const {
+    std::error_code ignored;
+    fs::remove(options_.folder / kPackPartial, ignored);
+    for (const PackShardFacts& shard : earlier.shards) fs::remove(options_.folder / shard.file, ignored);
   }
 
   // What is said to be finished must be there.
@@ -144,12 +151,9 @@ class Packer {
       }
       return {.record = encode_pack_record(sample, records_.key(index)), .skipped = {}};
     } catch (const Error& error) {
-      if (error.kind() == Error::Kind::Bug) throw;
-      const std::string where = where_or_number(records_, index);
-      const bool named = error.message().find(where) != std::string::npos;
-      if (options_.stop_on_error)
-        throw Error(error.kind(), named ? error.message() : fmt::format("{}: {}", where, error.message()));
-      return {.record = {}, .skipped = {index, where, error.message()}};
+      // Only what is bad itself is left out: a disk that fails now may have it another time.
+      if (error.kind() != Error::Kind::BadInput || options_.stop_on_error) throw of_sample(records_, index, error);
+      return {.record = {}, .skipped = {index, where_or_number(records_, index), error.message()}};
     }
   }
 

@@ -20,6 +20,7 @@ struct PackOptions {
   int quality = 90;            // of those pictures, 1 to 100
   bool stop_on_error = false;  // data.on_error = stop; otherwise what is bad is left out
   int threads = 0;             // that read and prepare; 0: one a core
+  bool overwrite = false;      // what was begun of another pack goes
   Progress progress = {};      // in samples
 };
 
@@ -31,10 +32,11 @@ struct Packed {
 
 // Makes a pack of any records. What was finished of it by a call that was interrupted, even killed, is kept: the same
 // call again goes on behind the last whole shard, and makes the same bytes as one that was not interrupted. Samples
-// that cannot be read, and pictures whose header cannot be or that cannot be stored again, are left out and listed in
-// the manifest, unless stop_on_error says otherwise. The number of threads changes nothing in the bytes.
+// that are bad input, pictures whose header cannot be read or that cannot be stored again, are left out and listed in
+// the manifest, unless stop_on_error says otherwise; a disk that fails is not the samples' fault, and stops it. The
+// number of threads changes nothing in the bytes.
 // FAILS WITH: BadInput: options that cannot be, a folder that holds another pack or one begun otherwise, no sample that
-// can be read; System: a full disk; what a sample fails with, if that is to stop it.
+// can be read; System: a disk that is full, or cannot be read; what a sample fails with, if that is to stop it.
 Packed make_pack(const Records& records, const PackOptions& options);
 
 }  // namespace ronde::data::files

@@ -1,5 +1,6 @@
 #include "ronde/data/files/pack_make.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -27,12 +28,12 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
   return files;
 }
 
-// Fails for good at one sample, as a program that is killed there; what it has finished stays.
+// A disk that fails at one sample; what is finished before it stays, as of a program that is killed there.
 class Interrupted : public MemoryRecords {
  public:
   Interrupted(std::int64_t samples, std::int64_t at) : MemoryRecords(samples), at_(at) {}
   Sample read(std::int64_t index) const override {
-    if (index == at_) throw Error(Error::Kind::Bug, "interrupted");
+    if (index == at_) throw Error::system(EIO, "cannot read it");
     return MemoryRecords::read(index);
   }
 
@@ -80,7 +81,14 @@ TEST_F(PackMakeTest, GoingOnGivesTheSameBytes) {
     fs::remove_all(at("again"));
     Interrupted interrupted(100, stop);
     interrupted.bad = records.bad;
-    EXPECT_EQ(message_of([&] { make_pack(interrupted, options("again")); }), "interrupted");
+    try {
+      make_pack(interrupted, options("again"));
+      FAIL() << "a disk that fails must not leave samples out";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::System);
+      EXPECT_EQ(error.exit_code(), 1);
+      EXPECT_EQ(error.message(), "memory/" + std::to_string(stop) + ": cannot read it: Input/output error");
+    }
     EXPECT_EQ(fs::exists(at("again") / "pack.json"), false);
     const Packed packed = make_pack(records, options("again", 1));
     EXPECT_EQ(packed.went_on_at > 0, stop >= 30) << stop;
@@ -132,6 +140,21 @@ TEST_F(PackMakeTest, SameAgainIsNothingToDo) {
   other.shuffle_seed = 1;
   EXPECT_NE(message_of([&] { make_pack(records, other); }).find("holds another pack (20 samples of memory"),
             std::string::npos);
+  other.overwrite = true;  // only what is not finished
+  EXPECT_NE(message_of([&] { make_pack(records, other); }), "nothing was thrown");
+}
+
+TEST_F(PackMakeTest, AnotherThatWasBegunIsRefusedOrBeginsAnew) {
+  message_of([&] { make_pack(Interrupted(100, 60), options("p")); });
+  auto other = options("p");
+  other.shuffle_seed = 1;
+  EXPECT_NE(message_of([&] { make_pack(MemoryRecords(100), other); }).find("begin anew by --overwrite"),
+            std::string::npos);
+  other.overwrite = true;
+  EXPECT_EQ(make_pack(MemoryRecords(100), other).went_on_at, 0);
+  other.folder = at("whole");
+  make_pack(MemoryRecords(100), other);
+  EXPECT_EQ(files_of(at("p")), files_of(at("whole")));
 }
 
 TEST_F(PackMakeTest, FinishedShardThatIsGone) {

@@ -5,6 +5,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/json_text.h"
 #include "ronde/base/text.h"
+#include "ronde/data/files/json_reader.h"
 #include "ronde/data/files/pack_format.h"
 
 namespace ronde::data::files {
@@ -13,45 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "ronde-pack";
-constexpr std::int64_t kMost = std::int64_t{1} << 53;  // what JSON can count exactly
-
-// Values of a JSON object, whose errors name the file.
-class Reader {
- public:
-  Reader(const Json& object, const std::string& name) : object_(object), name_(name) {}
-
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) throw wrong(key, "is no text");
-    return value.get<std::string>();
-  }
-  std::int64_t count(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > static_cast<double>(kMost))
-      throw wrong(key, "is no number of things");
-    return value.get<std::int64_t>();
-  }
-  const Json& list(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_array()) throw wrong(key, "is no list");
-    return value;
-  }
-  Error wrong(const char* key, std::string_view how) const {
-    return Error::bad_input("{}: \"{}\" {}", name_, key, how);
-  }
-
- private:
-  const Json& at(const char* key) const {
-    if (!object_.is_object() || !object_.contains(key)) throw wrong(key, "is missing");
-    return object_[key];
-  }
-
-  const Json& object_;
-  const std::string& name_;
-};
+constexpr std::int64_t kMost = JsonReader::kMost;
 
 PackShardFacts shard_of(const Json& json, const std::string& name) {
-  const Reader reader(json, name);
+  const JsonReader reader(json, name);
   PackShardFacts shard{.file = reader.text("file"),
                        .samples = reader.count("samples"),
                        .bytes = static_cast<std::uint64_t>(reader.count("bytes"))};
@@ -95,15 +61,8 @@ std::string to_json(const PackManifest& manifest) {
 }
 
 PackManifest parse_pack_manifest(std::string_view text, const std::string& name) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw Error::bad_input("{}: byte {}: this is no JSON", name, error.byte);
-  } catch (const Json::exception&) {  // a number that no double holds
-    throw Error::bad_input("{}: this is JSON with a number that cannot be", name);
-  }
-  const Reader reader(json, name);
+  const Json json = parse_json(text, name);
+  const JsonReader reader(json, name);
   if (reader.text("format") != kFormat) throw Error::bad_input("{} does not describe a pack", name);
   if (const std::int64_t version = reader.count("version"); version > kPackVersion)
     throw Error::bad_input("{} is of version {}, and this Ronde reads packs up to version {}: use a newer one", name,
@@ -121,7 +80,7 @@ PackManifest parse_pack_manifest(std::string_view text, const std::string& name)
   if (manifest.samples() != reader.count("samples"))
     throw reader.wrong("samples", "is not the sum of those of the shards");
   for (const Json& one : reader.list("skipped")) {
-    const Reader skipped(one, name);
+    const JsonReader skipped(one, name);
     manifest.skipped.push_back({skipped.count("index"), skipped.text("where"), skipped.text("why")});
   }
   return manifest;

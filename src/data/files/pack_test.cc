@@ -66,16 +66,63 @@ TEST_F(PackTest, ChunksAreAllSamplesInOrder) {
 }
 
 TEST_F(PackTest, StreamGivesEveryRecordOnce) {
-  std::int64_t next = 0;
   const MemoryRecords source(50);
-  EXPECT_EQ(stream_pack(path(),
-                        [&](const PassingRecord& record) {
-                          EXPECT_EQ(record.index, next);
-                          EXPECT_EQ(record.key, source.key(next++));
-                          EXPECT_GT(record.bytes.size(), 0u);
-                        }),
-            50);
-  EXPECT_EQ(next, 50);
+  for (const int readers : {0, 1, 2, 3}) {
+    std::int64_t next = 0;
+    const auto see = [&](const PassingRecord& record) {
+      EXPECT_EQ(record.index, next);
+      EXPECT_EQ(record.key, source.key(next++));
+      EXPECT_GT(record.bytes.size(), 0u);
+    };
+    EXPECT_EQ(stream_pack(path(), see, {.readers = readers}), 50) << readers;
+    EXPECT_EQ(next, 50) << readers;
+  }
+}
+
+// Records of some length, so that shards are read in several pieces.
+class LongRecords : public Records {
+ public:
+  std::string name() const override { return "long"; }
+  std::int64_t size() const override { return 60; }
+  std::size_t bytes(std::int64_t index) const override { return index == 17 ? 700'000 : 50'000; }
+  std::string where(std::int64_t index) const override { return std::to_string(index); }
+  Sample read(std::int64_t index) const override {
+    Sample sample;
+    sample.set("bytes", Array::bytes_of(std::string(bytes(index), static_cast<char>('0' + index))));
+    return sample;
+  }
+};
+
+TEST_F(PackTest, StreamOfSeveralReadersKeepsTheOrder) {
+  const fs::path folder = folder_.path() / "long";
+  make_pack(LongRecords(), {.folder = folder, .shard_bytes = 1'500'000, .threads = 2});
+  const LongRecords source;
+  for (const int readers : {1, 2, 3}) {
+    std::int64_t next = 0;
+    const auto see = [&](const PassingRecord& record) {
+      EXPECT_EQ(record.index, next);
+      EXPECT_EQ(record.bytes.back(), static_cast<char>('0' + next));
+      EXPECT_GT(record.bytes.size(), source.bytes(next++));
+    };
+    EXPECT_EQ(stream_pack(folder, see, {.readers = readers}), 60) << readers;
+    std::int64_t seen = 0;  // who has seen enough ends it: nobody waits for ever
+    EXPECT_EQ(message_of([&] {
+                const auto enough = [&](const PassingRecord&) {
+                  if (++seen == 20) throw Error::bad_input("enough");
+                };
+                stream_pack(folder, enough, {.readers = readers});
+              }),
+              "enough");
+  }
+  damage(folder / "data-00001.pack", 64 + 20);  // no record is given in place of one that is damaged
+  for (const int readers : {1, 2, 3}) {
+    std::int64_t seen = 0;
+    const auto count = [&](const PassingRecord&) { ++seen; };
+    EXPECT_NE(message_of([&] { stream_pack(folder, count, {.readers = readers}); }).find("data-00001.pack: byte 64"),
+              std::string::npos);
+    EXPECT_GT(seen, 10);
+    EXPECT_LT(seen, 40);
+  }
 }
 
 TEST_F(PackTest, MissingShardIsNamed) {

@@ -1,8 +1,8 @@
 #include "ronde/data/files/picture_check.h"
 
 #include "ronde/base/error.h"
-#include "ronde/data/files/tar.h"
 #include "ronde/data/picture/header.h"
+#include "ronde/data/picture/tiff.h"
 
 namespace ronde::data::files {
 
@@ -11,13 +11,17 @@ bool is_encoded(const Array& image) {
 }
 
 bool is_decodable(const Array& image) {
-  return picture_ending(image.text()) != "tif";
+  if (!picture::is_tiff(image.text())) return true;
+  return picture::can_read_tiff() &&
+         picture::read_tiff_header(image.text()).colours != picture::TiffHeader::Colours::None;
 }
 
 void check_picture(const Array& image) {
   if (image.empty()) throw Error::bad_input("the picture is an empty file");
-  if (!is_decodable(image)) return;  // its header may lie anywhere; decoding looks for it
-  picture::read_header(image.text());
+  if (!picture::is_tiff(image.text()))
+    picture::read_header(image.text());
+  else if (picture::can_read_tiff())
+    picture::read_tiff_header(image.text());  // numbers of other kinds than a picture's are somebody's data too
 }
 
 }  // namespace ronde::data::files

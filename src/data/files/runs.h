@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "ronde/data/batch_plan.h"
@@ -31,6 +34,15 @@ std::vector<Range> runs_of(std::size_t files, const Samples& samples, const Byte
     begin = at;
   }
   return runs;
+}
+
+// In which of several files a sample lies, and which one of that file it is. `first` gives the number of a file's first
+// sample. REQUIRES: that of the first file is 0, and there is such a sample.
+template <class Files, class First = std::identity>
+std::pair<std::size_t, std::int64_t> find_file(const Files& files, std::int64_t index, First first = {}) {
+  const auto after = std::ranges::upper_bound(files, index, {}, first);
+  const auto file = static_cast<std::size_t>(after - std::ranges::begin(files)) - 1;
+  return {file, index - std::invoke(first, files[file])};
 }
 
 }  // namespace ronde::data::files

@@ -123,9 +123,7 @@ class Tars : public Records {
 
  private:
   std::pair<std::size_t, std::int64_t> find(std::int64_t index) const {
-    const auto after = std::ranges::upper_bound(shards_, index, {}, &Shard::first);
-    const auto shard = static_cast<std::size_t>(after - shards_.begin()) - 1;
-    return {shard, index - shards_[shard].first};
+    return find_file(shards_, index, &Shard::first);
   }
 
   void rename(Sample& sample, std::string_view from, std::string_view to) const {

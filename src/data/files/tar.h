@@ -3,11 +3,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "ronde/base/file_descriptor.h"
+#include "ronde/data/record_writer.h"
 #include "ronde/data/records.h"
+
+namespace ronde::data::detail {
+class GrowingFile;
+}
 
 namespace ronde::data::files {
 
@@ -26,10 +31,15 @@ bool looks_like_tar(const std::filesystem::path& path);
 // The ending under which the bytes of a picture are filed, by their first bytes; "bin" for what is none of them.
 std::string picture_ending(std::string_view bytes);
 
+// A sample as files in a tar. `number` is its name where it has no key. FAILS WITH: BadInput for what a tar cannot
+// hold: arrays that are no bytes, no key that a file could have.
+std::string tar_members(const Sample& sample, std::int64_t number);
+
 struct TarWriterOptions {
   std::filesystem::path folder = {};
   std::string name = "data";                             // of the files: data-00000.tar
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins before it would be longer
+  std::optional<RecordWriter::Saved> saved = {};         // go on where a writer into this folder was saved
 };
 
 // Writes samples into tars of about one size: "image" under the ending of what it is, "class" as .cls, "json" and
@@ -44,24 +54,29 @@ class TarWriter {
  public:
   // FAILS WITH: System.
   explicit TarWriter(TarWriterOptions options);
-  ~TarWriter();  // what was not finished goes
+  ~TarWriter();  // what was not finished goes, unless it was saved
   TarWriter(const TarWriter&) = delete;
   TarWriter& operator=(const TarWriter&) = delete;
 
-  // FAILS WITH: BadInput for what a tar cannot hold: arrays that are no bytes, no key that a file could have; System.
-  void add(const Sample& sample);
+  // FAILS WITH: as tar_members(); System.
+  void add(const Sample& sample) { put(tar_members(sample, saved_.samples)); }
+  // The files of one sample, as tar_members() makes them. FAILS WITH: System.
+  void put(const std::string& members);
+  // Sees all of it to the disk, to be gone on with. FAILS WITH: System.
+  RecordWriter::Saved save();
   // FAILS WITH: System. Returns how many tars there are.
   std::int64_t finish();
 
  private:
-  void open();
+  void go_on();
   void close();
+  std::filesystem::path final_path() const;
+  std::filesystem::path partial_path() const;
 
   const TarWriterOptions options_;
-  FileDescriptor file_;
-  std::filesystem::path partial_, final_;
-  std::uint64_t written_ = 0;
-  std::int64_t shards_ = 0, samples_ = 0;
+  std::unique_ptr<detail::GrowingFile> file_;
+  RecordWriter::Saved saved_;  // without the tar that is being written
+  bool keep_ = false;
 };
 
 }  // namespace ronde::data::files

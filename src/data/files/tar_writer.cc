@@ -3,11 +3,10 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/data/detail/file_io.h"
+#include "ronde/data/detail/growing_file.h"
 #include "ronde/data/files/tar.h"
 #include "ronde/data/files/tar_format.h"
 
@@ -39,18 +38,8 @@ std::string picture_ending(std::string_view bytes) {
   return "bin";
 }
 
-TarWriter::TarWriter(TarWriterOptions options) : options_(std::move(options)) {
-  std::error_code failure;
-  fs::create_directories(options_.folder, failure);
-  if (failure) throw Error::system(failure.value(), "cannot make the folder {}", options_.folder.string());
-}
-
-TarWriter::~TarWriter() {
-  if (file_) ::unlink(partial_.c_str());
-}
-
-void TarWriter::add(const Sample& sample) {
-  const std::string name = name_of(sample, samples_);
+std::string tar_members(const Sample& sample, std::int64_t number) {
+  const std::string name = name_of(sample, number);
   std::string members;
   for (const auto& [array_name, array] : sample.arrays()) {
     if (array_name == "key") continue;
@@ -66,34 +55,75 @@ void TarWriter::add(const Sample& sample) {
                       array.text());
   }
   if (members.empty()) throw Error::bad_input("sample '{}' holds nothing", name);
-  if (file_ && written_ + members.size() > options_.shard_bytes) close();
-  if (!file_) open();
-  detail::write_all(file_, members, partial_.string());
-  written_ += members.size();
-  ++samples_;
+  return members;
 }
 
-void TarWriter::open() {
-  final_ = options_.folder / fmt::format("{}-{:05}.tar", options_.name, shards_);
-  partial_ = options_.folder / fmt::format(".{}.partial", final_.filename().string());
-  file_ = FileDescriptor(::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file_) throw Error::system(errno, "cannot write {}", partial_.string());
-  written_ = 0;
+TarWriter::TarWriter(TarWriterOptions options) : options_(std::move(options)) {
+  if (options_.saved) {
+    go_on();
+    return;
+  }
+  std::error_code failure;
+  fs::create_directories(options_.folder, failure);
+  if (failure) throw Error::system(failure.value(), "cannot make the folder {}", options_.folder.string());
+}
+
+TarWriter::~TarWriter() {
+  if (file_ && !keep_) ::unlink(file_->path().c_str());
+}
+
+// The tar that was written when it was saved may have got its name since, and more tars may have come after it.
+void TarWriter::go_on() {
+  keep_ = true;
+  saved_ = *options_.saved;
+  if (saved_.files.empty()) throw Error::bad_input("{}: no file of it was saved", options_.folder.string());
+  const std::uint64_t bytes = saved_.files.back().bytes;
+  saved_.files.pop_back();
+  for (const auto& file : saved_.files) detail::check_size((options_.folder / file.name).string(), file.bytes);
+  std::error_code ignored;
+  if (!fs::exists(partial_path(), ignored)) fs::rename(final_path(), partial_path(), ignored);
+  file_ = std::make_unique<detail::GrowingFile>(partial_path().string(), bytes);
+}
+
+fs::path TarWriter::final_path() const {
+  return options_.folder / fmt::format("{}-{:05}.tar", options_.name, saved_.files.size());
+}
+
+fs::path TarWriter::partial_path() const {
+  return options_.folder / fmt::format(".{}.partial", final_path().filename().string());
+}
+
+void TarWriter::put(const std::string& members) {
+  if (file_ && file_->bytes() + members.size() > options_.shard_bytes) close();
+  if (!file_) file_ = std::make_unique<detail::GrowingFile>(partial_path().string());
+  file_->append(members);
+  ++saved_.samples;
+}
+
+RecordWriter::Saved TarWriter::save() {
+  if (!file_) file_ = std::make_unique<detail::GrowingFile>(partial_path().string());
+  file_->save();
+  keep_ = true;
+  RecordWriter::Saved saved = saved_;
+  saved.files.push_back({final_path().filename().string(), file_->bytes()});
+  return saved;
 }
 
 void TarWriter::close() {
   std::string end;
   append_tar_end(end);
-  detail::write_all(file_, end, partial_.string());
-  if (std::rename(partial_.c_str(), final_.c_str()) != 0)
-    throw Error::system(errno, "cannot write {}", final_.string());
-  file_.close();
-  ++shards_;
+  file_->append(end);
+  file_->save();
+  const fs::path name = final_path();
+  if (std::rename(file_->path().c_str(), name.c_str()) != 0)
+    throw Error::system(errno, "cannot write {}", name.string());
+  saved_.files.push_back({name.filename().string(), file_->bytes()});
+  file_.reset();
 }
 
 std::int64_t TarWriter::finish() {
   if (file_) close();
-  return shards_;
+  return std::ssize(saved_.files);
 }
 
 }  // namespace ronde::data::files

@@ -9,13 +9,17 @@ namespace {
 class TarRecordWriter : public RecordWriter {
  public:
   explicit TarRecordWriter(const WriterOptions& options)
-      : path_(options.path), classes_(options.classes), writer_({.folder = options.path}) {}
+      : path_(options.path), classes_(options.classes), writer_({.folder = options.path, .saved = options.saved}) {}
 
-  void add(const Sample& given, std::string_view key) override {
+  Prepared prepare(const Sample& given, std::string_view key, std::int64_t number) const override {
     Sample sample = given;
     if (!sample.find("key")) sample.set("key", Array::bytes_of(key));
-    writer_.add(sample);
+    return {.number = number, .key = {}, .sample = {}, .bytes = tar_members(sample, number)};
   }
+
+  void put(Prepared prepared) override { writer_.put(prepared.bytes); }
+
+  std::optional<Saved> save() override { return writer_.save(); }
 
   void finish() override {
     writer_.finish();

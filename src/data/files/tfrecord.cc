@@ -116,9 +116,7 @@ class TfRecords : public Records {
   }
 
   Place find(std::int64_t index) const {
-    const auto after = std::ranges::upper_bound(firsts_, index);
-    const auto file = static_cast<std::size_t>(after - firsts_.begin()) - 1;
-    const std::int64_t record = index - firsts_[file];
+    const auto [file, record] = find_file(firsts_, index);
     return {file, offset(file, record), offset(file, record + 1) - offset(file, record)};
   }
 

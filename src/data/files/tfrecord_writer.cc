@@ -1,12 +1,7 @@
-#include <cerrno>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "ronde/base/error.h"
-#include "ronde/base/file_descriptor.h"
-#include "ronde/data/detail/file_io.h"
+#include "ronde/data/detail/growing_file.h"
 #include "ronde/data/files/example.h"
 #include "ronde/data/files/naming.h"
 #include "ronde/data/files/writers.h"
@@ -15,7 +10,6 @@
 namespace ronde::data::files {
 namespace {
 
-constexpr std::size_t kBuffer = 4 << 20;
 constexpr std::uint64_t kShard = std::uint64_t{256} << 20;
 
 // A sample with the names that TensorFlow's tools use, and its key.
@@ -33,16 +27,34 @@ class TfRecordWriter : public RecordWriter {
  public:
   explicit TfRecordWriter(const WriterOptions& options)
       : path_(options.path), classes_(options.classes), one_file_(path_.extension() == ".tfrecord") {
+    if (options.saved) {
+      go_on(*options.saved);
+      return;
+    }
     if (!one_file_) std::filesystem::create_directory(path_);
     open_shard();
   }
 
-  void add(const Sample& sample, std::string_view key) override {
-    append_tfrecord(buffer_, encode_example(tensorflow_names(sample, key)));
-    if (buffer_.size() >= kBuffer) flush();
-    if (one_file_ || shard_bytes_ + buffer_.size() < kShard) return;
-    close_shard();
-    open_shard();
+  Prepared prepare(const Sample& sample, std::string_view key, std::int64_t number) const override {
+    Prepared prepared{.number = number};
+    append_tfrecord(prepared.bytes, encode_example(tensorflow_names(sample, key)));
+    return prepared;
+  }
+
+  void put(Prepared prepared) override {
+    if (!one_file_ && shard_->bytes() >= kShard) {
+      close_shard();
+      open_shard();
+    }
+    shard_->append(prepared.bytes);
+    saved_.samples = prepared.number + 1;
+  }
+
+  std::optional<Saved> save() override {
+    shard_->save();
+    Saved saved = saved_;
+    saved.files.push_back({shard_name(saved_.files.size()), shard_->bytes()});
+    return saved;
   }
 
   void finish() override {
@@ -50,45 +62,57 @@ class TfRecordWriter : public RecordWriter {
     write_classes(path_, classes_);
     if (one_file_) return;
     // How many there are is known only now.
-    for (std::size_t i = 0; i < shards_; ++i) {
-      std::error_code failure;
-      const auto whole = path_ / fmt::format("data-{:05}-of-{:05}.tfrecord", i, shards_);
-      std::filesystem::rename(shard_path(i), whole, failure);
-      if (failure) throw Error::system(failure.value(), "cannot give {} its name", whole.string());
-    }
+    const std::size_t shards = saved_.files.size();
+    for (std::size_t i = 0; i < shards; ++i)
+      rename(shard_name(i), fmt::format("data-{:05}-of-{:05}.tfrecord", i, shards));
   }
 
  private:
-  std::filesystem::path shard_path(std::size_t shard) const {
-    return one_file_ ? path_ : path_ / fmt::format("data-{:05}.part", shard);
+  std::string shard_name(std::size_t shard) const {
+    return one_file_ ? path_.filename().string() : fmt::format("data-{:05}.part", shard);
+  }
+  std::string shard_path(std::size_t shard) const {
+    return one_file_ ? path_.string() : (path_ / shard_name(shard)).string();
   }
 
-  void open_shard() {
-    const std::string path = shard_path(shards_++).string();
-    file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!file_) throw Error::system(errno, "cannot write {}", path);
-    shard_bytes_ = 0;
+  void rename(const std::string& from, const std::string& to) const {
+    std::error_code failure;
+    std::filesystem::rename(path_ / from, path_ / to, failure);
+    if (failure) throw Error::system(failure.value(), "cannot give {} its name", (path_ / to).string());
   }
 
-  void flush() {
-    detail::write_all(file_, buffer_, shard_path(shards_ - 1).string());
-    shard_bytes_ += buffer_.size();
-    buffer_.clear();
+  void go_on(const Saved& saved) {
+    saved_ = saved;
+    if (saved_.files.empty()) throw Error::bad_input("{}: no file of it was saved", path_.string());
+    if (!one_file_) take_names_back();
+    const std::uint64_t last = saved_.files.back().bytes;
+    saved_.files.pop_back();
+    for (std::size_t i = 0; i < saved_.files.size(); ++i) detail::check_size(shard_path(i), saved_.files[i].bytes);
+    shard_.emplace(shard_path(saved_.files.size()), last);
   }
+
+  // Of shards that a program that was killed while it finished had given their last names.
+  void take_names_back() const {
+    std::vector<std::string> named;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      if (const std::string name = entry.path().filename().string(); name.find("-of-") != std::string::npos)
+        named.push_back(name);
+    for (const std::string& name : named) rename(name, name.substr(0, name.find("-of-")) + ".part");
+  }
+
+  void open_shard() { shard_.emplace(shard_path(saved_.files.size())); }
 
   void close_shard() {
-    flush();
-    if (::fsync(file_.get()) != 0) throw Error::system(errno, "cannot write {}", shard_path(shards_ - 1).string());
-    file_.close();
+    shard_->save();
+    saved_.files.push_back({shard_name(saved_.files.size()), shard_->bytes()});
+    shard_.reset();
   }
 
   const std::filesystem::path path_;
   const std::vector<std::string> classes_;
   const bool one_file_;
-  FileDescriptor file_;
-  std::size_t shards_ = 0;
-  std::uint64_t shard_bytes_ = 0;
-  std::string buffer_;
+  std::optional<detail::GrowingFile> shard_;
+  Saved saved_;  // without the shard that is being written
 };
 
 }  // namespace

@@ -6,9 +6,11 @@ namespace ronde::data {
 
 std::optional<Budget::Hold> Budget::acquire(std::size_t bytes, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  if (!room_.wait(lock, stop, [&] { return used_ + bytes <= limit_; })) return {};
+  const auto fits = [&] { return used_ + bytes <= limit_; };
+  if (!fits() && !room_.wait(lock, stop, fits)) return {};
   used_ += bytes;
   peak_ = std::max(peak_, used_);
+  if (all_ != nullptr) all_->change(0, bytes);
   return Hold(this, bytes);
 }
 
@@ -32,6 +34,7 @@ void Budget::change(std::size_t less, std::size_t more) noexcept {
     std::lock_guard lock(mutex_);
     used_ = used_ - less + more;
     peak_ = std::max(peak_, used_);
+    if (all_ != nullptr) all_->change(less, more);  // before anyone else can take what is free now
   }
   if (less > more) room_.notify_all();
 }

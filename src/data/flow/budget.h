@@ -44,7 +44,8 @@ class Budget {
     std::size_t bytes_ = 0;
   };
 
-  explicit Budget(std::size_t limit) : limit_(limit) {}
+  // `all`: counts what is in use here as well, whether or not it has room.
+  explicit Budget(std::size_t limit, Budget* all = nullptr) : limit_(limit), all_(all) {}
 
   // Waits for room; nothing when it is stopped meanwhile. More than all there is waits for ever: callers check against
   // limit().
@@ -61,6 +62,7 @@ class Budget {
   void change(std::size_t less, std::size_t more) noexcept;
 
   const std::size_t limit_;
+  Budget* const all_;
   mutable std::mutex mutex_;
   std::condition_variable_any room_;
   std::size_t used_ = 0, peak_ = 0;  // guarded by mutex_

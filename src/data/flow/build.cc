@@ -29,6 +29,19 @@ const steps::MapOptions* options_of(const Step& step) {
   return nullptr;
 }
 
+template <class... Kinds>
+bool is_any_of(const Step& step) {
+  return (std::holds_alternative<Kinds>(step) || ...);
+}
+
+// Into how many parts the memory goes: for samples by index, for samples behind each gate, and for the datasets inside.
+int memory_parts(const Origin& origin, const Plan& plan) {
+  const auto opening = static_cast<int>(std::ranges::count_if(plan.rest, is_any_of<steps::FlatMap, steps::Interleave>));
+  const auto unbatches = static_cast<int>(std::ranges::count_if(plan.rest, is_any_of<steps::Unbatch>));
+  const int first = origin.open ? 2 : 1;  // samples by index, or the gate of a generator; and datasets inside it
+  return first + 2 * opening + unbatches;
+}
+
 // What the steps before a cache make of a sample, as far as they say.
 std::string text_of(const std::vector<Step>& each, std::size_t count) {
   std::string text;
@@ -43,6 +56,14 @@ std::string text_of(const std::vector<Step>& each, std::size_t count) {
   return text;
 }
 
+// What a step has made of the samples behind a gate: batches are there once, samples will be in a batch as well.
+void settle(Run& run, Gate& gate) {
+  std::size_t bytes = 0;
+  for (const Item& item : run.items) bytes += item.sample.bytes();
+  run.place.resize(run.group ? bytes : 2 * bytes);
+  if (!run.group) gate.expect(2 * bytes);
+}
+
 }  // namespace
 
 Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
@@ -54,7 +75,7 @@ Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const Pip
       position_(start_),
       epoch_(start_.epoch),
       bad_(options.skip_bad, origin.records ? origin.records->size() : 0, options.say),
-      engine_(with_ahead(options, plan_)) {
+      engine_(with_ahead(options, plan_), memory_parts(origin, plan_), choice.all) {
   if (start_.seed != plan_.seed)
     throw Error::bad_input("cannot go on from {}: the seed of this order is {}", to_text(start_), plan_.seed);
   if (origin_.records)
@@ -76,7 +97,8 @@ std::optional<Sample> Machine::next() {
   Item& item = run_.items[at_++];
   note_position(item);
   Sample sample = std::move(item.sample);
-  if (at_ == run_.items.size() && !run_.failure) {
+  // Inside of another pipeline, the memory counts as ours until that one has room for it.
+  if (at_ == run_.items.size() && !run_.failure && !choice_.all) {
     run_ = {};
     at_ = 0;
   }
@@ -179,7 +201,7 @@ void Machine::add_each() {
     caches_.push_back(cache ? make_cache(*cache, *origin_.records, text_of(plan_.each, i)) : nullptr);
   }
   const auto room = 4 * static_cast<std::size_t>(engine_.threads()) + 4;
-  add_work({.name = "read", .waits = true, .room = room}, [this](Run& run) {
+  add_work({.name = "read", .waits = true, .room = read_room(engine_.threads())}, [this](Run& run) {
     for (Item& item : run.items)
       for (std::size_t i = caches_.size(); i-- > 0 && item.done == 0;)
         if (auto kept = caches_[i] ? caches_[i]->find(item.draw.index) : std::nullopt) {
@@ -204,7 +226,8 @@ void Machine::add_each() {
         {.name = join(names, "+"),
          .ordered = ordered || plan_.batch,
          .threads = engine_.threads(),
-         .room = plan_.batch ? kRoomForAll : 64 * room},
+         .room = plan_.batch ? kRoomForAll : 64 * room,
+         .whole_batches = plan_.batch && last == plan_.each.size()},
         [this, first, last](Run& run) { work_on_each(first, last, run); }, fixed);
   }
 }
@@ -251,14 +274,45 @@ StoredWork::Prepare Machine::steps_before(std::size_t number) {
 // --- what comes one after the other
 
 void Machine::begin_stream() {
-  engine_.begin_with(single_runs(generated(origin_, plan_.seed, start_.epoch, end_epoch())));
+  auto restart = origin_.restart;
+  if (origin_.open)
+    restart = [open = origin_.open, inside = inside(static_cast<std::size_t>(std::max(origin_.inside, 1)))](
+                  std::int64_t epoch) { return open(epoch, inside); };
+  gate_ = &new_gate();
+  engine_.begin_with(single_runs(
+      entered(generated(std::move(restart), plan_.seed, start_.epoch, end_epoch()), *gate_, engine_.stop())));
+}
+
+// For what comes in from here on. Decoders say how large samples become.
+Gate& Machine::new_gate() {
+  Gate& gate = engine_.add_gate();
+  for (std::size_t i = rest_at_; i < plan_.rest.size(); ++i)
+    if (const auto* decode = std::get_if<steps::Decode>(&plan_.rest[i]))
+      gate.expect(2 * decode->decoder->kind().bytes());
+  return gate;
+}
+
+// Each of so many datasets gets the same share of one part of the memory.
+Inside Machine::inside(std::size_t datasets) {
+  Inside inside{.options = engine_.options(), .all = &engine_.all()};
+  inside.options.memory = engine_.budget().limit() / datasets;
+  inside.options.threads = std::max(1, engine_.threads() / static_cast<int>(datasets));
+  inside.options.ahead = 0;
+  return inside;
 }
 
 void Machine::add_items(const std::function<Items(Items)>& make) {
-  engine_.wrap([&](auto last) { return single_runs(make(flatten(std::move(last)))); });
+  engine_.wrap([&](auto last) { return single_runs(make(flatten(std::move(last), gate_))); });
 }
 
 void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
+  if (gate_) {
+    engine_.wrap([](auto last) { return std::make_unique<Passed>(std::move(last)); });
+    work = [work = std::move(work), gate = gate_](Run& run) {
+      work(run);
+      settle(run, *gate);
+    };
+  }
   if (choice_.here)
     engine_.wrap([&](auto last) { return std::make_unique<Here>(std::move(last), std::move(work)); });
   else
@@ -266,7 +320,7 @@ void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
 }
 
 void Machine::add_counted(StageOptions options, Stage::Work work, int fixed) {
-  engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget()); });
+  if (!gate_) engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget()); });
   add_work(std::move(options), std::move(work), fixed);
 }
 
@@ -279,6 +333,7 @@ void Machine::add_rest() {
   };
   for (const Step& step : plan_.rest) {
     if (std::holds_alternative<steps::BatchUp>(step)) leave_out();
+    ++rest_at_;
     add_step(step);
   }
   leave_out();
@@ -286,7 +341,7 @@ void Machine::add_rest() {
 
 void Machine::add_step(const Step& step) {
   if (std::holds_alternative<steps::Unbatch>(step))
-    engine_.wrap([](auto last) { return single_runs(unbatched(std::move(last))); });
+    add_unbatch();
   else if (const auto* map = std::get_if<steps::Map>(&step))
     add_counted(
         {.name = map->options.name, .ordered = map->options.ordered, .threads = engine_.threads(), .room = 64},
@@ -297,8 +352,11 @@ void Machine::add_step(const Step& step) {
   else if (const auto* decode = std::get_if<steps::Decode>(&step))
     add_counted(
         {.name = decode->options.name, .ordered = decode->options.ordered, .threads = engine_.threads(), .room = 64},
-        [decoder = decode->decoder](Run& run) {
-          for (Item& item : run.items) item.sample = decode_sample(*decoder, item.sample, item.draw);
+        [this, decoder = decode->decoder](Run& run) {
+          for (Item& item : run.items) {
+            const auto scratch = scratch_for(*decoder, item, engine_.scratch(), engine_.stop());
+            item.sample = decode_sample(*decoder, item.sample, item.draw);
+          }
         },
         decode->options.threads);
   else if (const auto* map_batch = std::get_if<steps::MapBatch>(&step))
@@ -310,7 +368,7 @@ void Machine::add_step(const Step& step) {
         },
         map_batch->options.threads);
   else if (const auto* batch = std::get_if<steps::BatchUp>(&step)) {
-    engine_.wrap([&](auto last) { return batched(flatten(std::move(last)), *batch, start_); });
+    engine_.wrap([&](auto last) { return batched(flatten(std::move(last), gate_), *batch, start_); });
     add_stack(batch->pad);
   } else if (const auto* device = std::get_if<steps::ToDevice>(&step))
     add_to_device(device->device);
@@ -319,6 +377,7 @@ void Machine::add_step(const Step& step) {
 }
 
 void Machine::add_item_step(const Step& step) {
+  if (is_any_of<steps::FlatMap, steps::Interleave>(step)) return add_datasets(step);
   add_items([&](Items from) -> Items {
     if (const auto* buffer = std::get_if<steps::ShuffleBuffer>(&step))
       return shuffled(std::move(from), buffer->samples, buffer->seed);
@@ -328,10 +387,6 @@ void Machine::add_item_step(const Step& step) {
     if (const auto* skip = std::get_if<steps::Skip>(&step)) return skipped(std::move(from), skip->samples);
     if (const auto* shard = std::get_if<steps::Shard>(&step))
       return sharded(std::move(from), shard->rank, shard->ranks);
-    if (const auto* flat = std::get_if<steps::FlatMap>(&step))
-      return interleaved(std::move(from), opened(flat->function), 1);
-    if (const auto* several = std::get_if<steps::Interleave>(&step))
-      return interleaved(std::move(from), opened(several->function), several->cycle);
     throw Error(Error::Kind::Bug, fmt::format("step {} was not expected on a stream", name(step)));
   });
 }
@@ -356,11 +411,30 @@ void Machine::add_to_device(int device) {
       [copier](Run& run) { run.items.front().sample = copier->copy(run.items.front().sample); }, 1);
 }
 
-OpenInner Machine::opened(const std::function<Dataset(const Sample&)>& function) const {
-  return [function, options = engine_.options()](const Item& outer) -> std::function<std::optional<Sample>()> {
+// Samples have memory of their own again, and come in by another gate.
+void Machine::add_unbatch() {
+  Gate& gate = new_gate();
+  engine_.wrap(
+      [&](auto last) { return single_runs(entered(unbatched(std::move(last), gate_), gate, engine_.stop())); });
+  gate_ = &gate;
+}
+
+// What comes out of the datasets inside comes in by another gate.
+void Machine::add_datasets(const Step& step) {
+  const auto* several = std::get_if<steps::Interleave>(&step);
+  const std::size_t cycle = several ? several->cycle : 1;
+  OpenInner open = opened(several ? several->function : std::get<steps::FlatMap>(step).function, cycle);
+  Gate& gate = new_gate();
+  add_items(
+      [&](Items from) { return entered(interleaved(std::move(from), std::move(open), cycle), gate, engine_.stop()); });
+  gate_ = &gate;
+}
+
+OpenInner Machine::opened(const std::function<Dataset(const Sample&)>& function, std::size_t cycle) {
+  return [function, inside = inside(cycle)](const Item& outer) -> NextSample {
     const Dataset inner = function(outer.sample);
-    auto machine = std::make_shared<Machine>(inner.origin(), inner.steps(), options,
-                                             Choice{.only_epoch = outer.draw.epoch, .here = true});
+    auto machine = std::make_shared<Machine>(inner.origin(), inner.steps(), inside.options,
+                                             Choice{.only_epoch = outer.draw.epoch, .here = true, .all = inside.all});
     return [machine] { return machine->next(); };
   };
 }

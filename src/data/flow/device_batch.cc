@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "ronde/device/memory.h"
+#include "ronde/trace/span.h"
 
 namespace ronde::data {
 
 DeviceCopier::DeviceCopier(int device) : stream_((device::require_gpu(device), device)) {}
 
 Sample DeviceCopier::copy(const Sample& sample) const {
+  RONDE_SPAN("copy to device", "copy", {{"bytes", sample.bytes()}});
   Sample copy;
   for (const Sample::Named& named : sample.arrays()) {
     auto memory = std::make_shared<const device::DeviceBuffer>(stream_.device(), named.array.bytes());

@@ -18,11 +18,12 @@ constexpr auto kBetweenTunings = 50ms;
 
 }  // namespace
 
-Engine::Engine(const PipelineOptions& options)
+Engine::Engine(const PipelineOptions& options, int parts, Budget* all)
     : options_(options),
       threads_(options.threads > 0 ? options.threads : topology::usable_cores()),
-      budget_(options.memory - options.memory / 4),
-      scratch_(options.memory / 4),
+      all_(options.memory, all),
+      budget_((options.memory - options.memory / 4) / static_cast<std::size_t>(std::max(parts, 1)), &all_),
+      scratch_(options.memory / 4, &all_),
       ahead_(options.ahead > 0 ? options.ahead : kFirstAhead),
       tuned_at_(monotonic_now()) {}
 
@@ -74,12 +75,14 @@ void Engine::tune_now_and_then() {
   if (now - tuned_at_ < kBetweenTunings) return;
   const std::vector<StageStats> all = stats();
   for (std::size_t i = 0; i < all.size(); ++i) trace::counter(stages_[i].counter, all[i].ready);
+  const auto full = issuer_ ? issuer_->waited_for_turn() : std::chrono::nanoseconds(0);
   const std::size_t group = issuer_ ? issuer_->group_bytes() : 0;
   const std::size_t fitting = group > 0 ? budget_.limit() / 10 * 9 / group : kMostAhead;
   const Tuning tuning =
       tune({.stages = difference(all, stats_then_),
             .elapsed = now - tuned_at_,
             .starved = waited_ - waited_then_,
+            .full = full - full_then_,
             .threads = threads_,
             .ahead = ahead_,
             .most_ahead = options_.ahead > 0 ? ahead_ : std::clamp<std::size_t>(fitting, 1, kMostAhead)});
@@ -89,6 +92,7 @@ void Engine::tune_now_and_then() {
   ahead_ = tuning.ahead;
   tuned_at_ = now;
   waited_then_ = waited_;
+  full_then_ = full;
   stats_then_ = all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,7 +19,9 @@ namespace ronde::data {
 // pipeline adds its stages from the source on, and calls `took()` for everything that it takes out.
 class Engine {
  public:
-  explicit Engine(const PipelineOptions& options);
+  // Three quarters of the memory, shared out evenly: one part is the budget, others are for gates and for datasets
+  // inside. `all`: of the pipeline around it, which counts it too.
+  explicit Engine(const PipelineOptions& options, int parts = 1, Budget* all = nullptr);
   ~Engine();  // stops all
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -26,6 +29,8 @@ class Engine {
   std::stop_token stop() const { return stop_.get_token(); }
   Budget& budget() { return budget_; }
   Budget& scratch() { return scratch_; }
+  Gate& add_gate() { return gates_.emplace_back(budget_.limit(), all_); }
+  Budget& all() { return all_; }  // counts everything
   int threads() const { return threads_; }
   const PipelineOptions& options() const { return options_; }
 
@@ -42,7 +47,7 @@ class Engine {
 
   std::vector<StageStats> stats() const;
   std::chrono::nanoseconds waited() const { return waited_; }
-  std::size_t peak_bytes() const { return budget_.peak() + scratch_.peak(); }
+  std::size_t peak_bytes() const { return all_.peak(); }
 
  private:
   struct Known {
@@ -55,13 +60,14 @@ class Engine {
   const PipelineOptions options_;
   const int threads_;
   std::stop_source stop_;
-  Budget budget_, scratch_;
+  Budget all_, budget_, scratch_;
+  std::deque<Gate> gates_;
   Issuer* issuer_ = nullptr;
   std::vector<Known> stages_;
   std::unique_ptr<Stream> last_;
 
   std::size_t ahead_;
-  std::chrono::nanoseconds waited_{0}, tuned_at_, waited_then_{0};
+  std::chrono::nanoseconds waited_{0}, tuned_at_, waited_then_{0}, full_then_{0};
   std::vector<StageStats> stats_then_;
 };
 

@@ -97,11 +97,24 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
   return true;
 }
 
+// What nobody knows the size of goes one by one at first, and then as samples have turned out to be: a run of many
+// large ones would be more than there is room for. 0: it is being stopped.
+std::int64_t Issuer::length_alone() {
+  if (!options_.measured) return options_.length;
+  std::unique_lock lock(mutex_);
+  if (probed_ && !room_.wait(lock, stop_, [&] { return !unknown_; })) return 0;
+  if (unknown_) return 1;
+  const auto fitting = static_cast<std::int64_t>(kRunBytes / std::max<std::size_t>(most_each_, 1));
+  return std::clamp<std::int64_t>(fitting, 1, options_.length);
+}
+
 std::optional<Run> Issuer::next_alone() {
   if (at_.position >= options_.view.size()) at_ = {at_.epoch + 1, 0, at_.seed};
   if (at_.epoch >= options_.end_epoch || options_.view.size() == 0) return {};
   Run run;
-  const std::int64_t end = std::min(at_.position + options_.length, options_.view.size());
+  const std::int64_t length = length_alone();
+  if (length == 0) return {};
+  const std::int64_t end = std::min(at_.position + length, options_.view.size());
   if (!fill(run, at_.position, end)) return {};
   at_.position = end;
   return run;
@@ -157,7 +170,9 @@ bool Issuer::wait_for_turn() {
   std::unique_lock lock(mutex_);
   if (!room_.wait(lock, stop_, [&] { return open_ < ahead_; })) return false;
   ++open_;
-  waited_ += monotonic_now() - since;
+  const auto waited = monotonic_now() - since;
+  waited_ += waited;
+  waited_for_turn_.fetch_add(waited.count(), std::memory_order_relaxed);
   return true;
 }
 

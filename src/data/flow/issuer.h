@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -49,6 +51,10 @@ class Issuer : public Stream {
 
   // From any thread:
   void set_ahead(std::size_t batches);
+  // The time in which no batch could be begun, since as many as may be were not taken yet.
+  std::chrono::nanoseconds waited_for_turn() const {
+    return std::chrono::nanoseconds(waited_for_turn_.load(std::memory_order_relaxed));
+  }
   // The samples of a run, which took `before` bytes, have become `after`: so may the next ones.
   void settle(Run& run, std::size_t before, std::size_t after);
   // The place of a sample in an epoch's order, as a draw. For samples that stand in for bad ones.
@@ -61,6 +67,7 @@ class Issuer : public Stream {
   Batch::Facts facts_at(const Position& at) const;
   std::optional<Run> next_of_group();
   std::optional<Run> next_alone();
+  std::int64_t length_alone();
   bool fill(Run& run, std::int64_t begin, std::int64_t end);
   bool wait_for_turn();
   std::size_t stored_bytes(std::int64_t index) const;
@@ -80,6 +87,7 @@ class Issuer : public Stream {
   std::int64_t issued_ = 0;  // samples of the group
   std::size_t granted_ = 0;  // bytes that its runs were given
   std::chrono::nanoseconds waited_{0};
+  std::atomic<std::int64_t> waited_for_turn_{0};  // ns
 
   std::mutex mutex_;
   std::condition_variable_any room_;

@@ -1,6 +1,7 @@
 #include "ronde/data/flow/items.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ronde/base/error.h"
@@ -12,23 +13,53 @@ namespace {
 
 class Flatten : public ItemStream {
  public:
-  explicit Flatten(std::unique_ptr<Stream> runs) : runs_(std::move(runs)) {}
+  Flatten(std::unique_ptr<Stream> runs, Gate* gate) : runs_(std::move(runs)), gate_(gate) {
+    if (gate_) gate_->add_gatherer();
+  }
   std::optional<Item> next() override {
     while (at_ == run_.items.size()) {
       if (run_.failure) std::rethrow_exception(run_.failure);
-      auto run = runs_->next();
+      run_ = {};  // gives its memory back before more is waited for
+      at_ = 0;
+      auto run = ask();
       if (!run) return {};
       run_ = std::move(*run);
-      run_.hold.release();
-      at_ = 0;
+      run_.place.keep();
     }
-    return std::move(run_.items[at_++]);
+    Item item = std::move(run_.items[at_++]);
+    if (run_.place) item.place = std::move(run_.place);  // such runs have one item
+    return item;
   }
 
  private:
+  std::optional<Run> ask() {
+    const Gate::Asking asking(gate_);
+    return runs_->next();
+  }
+
   const std::unique_ptr<Stream> runs_;
+  Gate* const gate_;
   Run run_;
   std::size_t at_ = 0;
+};
+
+class Entered : public ItemStream {
+ public:
+  Entered(Items from, Gate& gate, std::stop_token stop) : from_(std::move(from)), gate_(gate), stop_(std::move(stop)) {}
+  std::optional<Item> next() override {
+    auto item = from_->next();
+    if (!item) return {};
+    // Once as a sample, once as the batch that it is copied to.
+    auto place = gate_.enter(2 * item->sample.bytes(), stop_);
+    if (!place) return {};
+    item->place = std::move(*place);
+    return item;
+  }
+
+ private:
+  const Items from_;
+  Gate& gate_;
+  const std::stop_token stop_;
 };
 
 class SingleRuns : public Stream {
@@ -38,6 +69,7 @@ class SingleRuns : public Stream {
     auto item = items_->next();
     if (!item) return {};
     Run run;
+    run.place = std::move(item->place);
     run.items.push_back(std::move(*item));
     return run;
   }
@@ -48,11 +80,11 @@ class SingleRuns : public Stream {
 
 class Generated : public ItemStream {
  public:
-  Generated(const Origin& origin, std::uint64_t seed, std::int64_t epoch, std::int64_t end_epoch)
-      : origin_(origin), seed_(seed), epoch_(epoch), end_(end_epoch) {}
+  Generated(std::function<NextSample(std::int64_t)> restart, std::uint64_t seed, std::int64_t epoch, std::int64_t end)
+      : restart_(std::move(restart)), seed_(seed), epoch_(epoch), end_(end) {}
   std::optional<Item> next() override {
     while (epoch_ < end_) {
-      if (!next_) next_ = origin_.restart(epoch_);
+      if (!next_) next_ = restart_(epoch_);
       if (auto sample = next_())
         return Item{.position = index_, .draw = {seed_, epoch_, index_++}, .sample = std::move(*sample)};
       next_ = nullptr;
@@ -64,11 +96,11 @@ class Generated : public ItemStream {
   }
 
  private:
-  const Origin origin_;
+  const std::function<NextSample(std::int64_t)> restart_;
   const std::uint64_t seed_;
   std::int64_t epoch_;
   const std::int64_t end_;
-  std::function<std::optional<Sample>()> next_;
+  NextSample next_;
   std::int64_t index_ = 0;
 };
 
@@ -198,14 +230,19 @@ class Interleaved : public ItemStream {
 
 class Unbatched : public ItemStream {
  public:
-  explicit Unbatched(std::unique_ptr<Stream> batches) : batches_(std::move(batches)) {}
+  Unbatched(std::unique_ptr<Stream> batches, Gate* gate) : batches_(std::move(batches)), gate_(gate) {
+    if (gate_) gate_->add_gatherer();
+  }
   std::optional<Item> next() override {
     while (at_ == singles_.size()) {
-      auto run = batches_->next();
+      batch_ = {};  // gives its memory back before more is waited for
+      auto run = ask();
       if (!run) return {};
-      outer_ = run->items.front().draw;
-      singles_ = unstack(run->items.front().sample);
-      first_ = run->group ? run->group->facts.local.begin : 0;
+      batch_ = std::move(*run);
+      batch_.place.keep();
+      outer_ = batch_.items.front().draw;
+      singles_ = unstack(batch_.items.front().sample);
+      first_ = batch_.group ? batch_.group->facts.local.begin : 0;
       at_ = 0;
     }
     Item item{.position = first_ + static_cast<std::int64_t>(at_), .draw = outer_, .sample = std::move(singles_[at_])};
@@ -215,7 +252,14 @@ class Unbatched : public ItemStream {
   }
 
  private:
+  std::optional<Run> ask() {
+    const Gate::Asking asking(gate_);
+    return batches_->next();
+  }
+
   const std::unique_ptr<Stream> batches_;
+  Gate* const gate_;
+  Run batch_;
   std::vector<Sample> singles_;
   Draw outer_;
   std::int64_t first_ = 0;
@@ -243,8 +287,11 @@ class Batched : public Stream {
       group->facts.after = at_;
       const auto first = group->facts.local.begin - group->facts.global.begin;
       Run run{.group = group, .closes = true};
-      std::move(items.begin() + first, items.begin() + first + group->facts.local.size(),
-                std::back_inserter(run.items));
+      for (Item& item : std::span(items).subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(group->facts.local.size()))) {
+        run.place.take(std::move(item.place));
+        run.items.push_back(std::move(item));
+      }
       return run;
     }
   }
@@ -269,16 +316,21 @@ class Batched : public Stream {
 
 }  // namespace
 
-Items flatten(std::unique_ptr<Stream> runs) {
-  return std::make_unique<Flatten>(std::move(runs));
+Items flatten(std::unique_ptr<Stream> runs, Gate* gate) {
+  return std::make_unique<Flatten>(std::move(runs), gate);
+}
+
+Items entered(Items from, Gate& gate, std::stop_token stop) {
+  return std::make_unique<Entered>(std::move(from), gate, std::move(stop));
 }
 
 std::unique_ptr<Stream> single_runs(Items items) {
   return std::make_unique<SingleRuns>(std::move(items));
 }
 
-Items generated(const Origin& origin, std::uint64_t seed, std::int64_t epoch, std::int64_t end_epoch) {
-  return std::make_unique<Generated>(origin, seed, epoch, end_epoch);
+Items generated(std::function<NextSample(std::int64_t)> restart, std::uint64_t seed, std::int64_t epoch,
+                std::int64_t end_epoch) {
+  return std::make_unique<Generated>(std::move(restart), seed, epoch, end_epoch);
 }
 
 Items filtered(Items from, std::function<bool(const Sample&)> keep) {
@@ -314,8 +366,8 @@ Items interleaved(Items from, OpenInner open, std::size_t cycle) {
   return std::make_unique<Interleaved>(std::move(from), std::move(open), cycle);
 }
 
-Items unbatched(std::unique_ptr<Stream> batches) {
-  return std::make_unique<Unbatched>(std::move(batches));
+Items unbatched(std::unique_ptr<Stream> batches, Gate* gate) {
+  return std::make_unique<Unbatched>(std::move(batches), gate);
 }
 
 std::unique_ptr<Stream> batched(Items from, const steps::BatchUp& batch, Position start) {

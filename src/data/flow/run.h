@@ -12,6 +12,7 @@
 #include "ronde/data/batch.h"
 #include "ronde/data/decoder.h"
 #include "ronde/data/flow/budget.h"
+#include "ronde/data/flow/gate.h"
 #include "ronde/data/sample.h"
 
 namespace ronde::data {
@@ -21,7 +22,8 @@ struct Item {
   std::int64_t position = 0;  // in the order of its epoch
   Draw draw = {};
   Sample sample = {};
-  int done = 0;  // steps that need not be taken, since a cache has what comes out of them
+  int done = 0;            // steps that need not be taken, since a cache has what comes out of them
+  Gate::Place place = {};  // of what it holds, where samples come one after the other
 };
 
 // A place among the batches that may be in the making; it is given back when it goes. Only moves.
@@ -57,7 +59,8 @@ struct Run {
   std::int64_t slot = 0;  // place of the first item in its batch
   bool closes = false;    // no other run of its batch follows
   std::vector<Item> items = {};
-  Budget::Hold hold = {};                // of what the items hold
+  Budget::Hold hold = {};                // of what the items hold, or
+  Gate::Place place = {};                // where samples come one after the other
   std::exception_ptr failure = nullptr;  // what became of the item after the last; there are no more runs then
 
   std::int64_t size() const { return static_cast<std::int64_t>(items.size()); }

@@ -13,7 +13,7 @@
 namespace ronde::data {
 namespace {
 
-constexpr int kNicer = 5;  // input is prepared in the time that training leaves
+constexpr int kNicer = 5;  // than training: input is prepared in the time that training leaves
 
 void add(std::atomic<std::int64_t>& sum, std::chrono::nanoseconds time) {
   sum.fetch_add(time.count(), std::memory_order_relaxed);
@@ -73,12 +73,14 @@ void Stage::set_room(std::size_t room) {
 
 void Stage::serve(int number) {
   name_this_thread("ronde " + options_.name);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNicer);
+  const auto thread = static_cast<id_t>(::gettid());
+  ::setpriority(PRIO_PROCESS, thread, std::min(::getpriority(PRIO_PROCESS, thread) + kNicer, 19));
   const trace::Scope scope(options_.recorder, "input " + options_.name);
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      if (!allotted_.wait(lock, stop_, [&] { return ended_ || number < threads_; }) || ended_) return;
+      const auto wanted = [&] { return ended_ || number < threads_; };
+      if ((!wanted() && !allotted_.wait(lock, stop_, wanted)) || ended_) return;
     }
     auto taken = take();
     if (!taken || stop_.stop_requested()) return;  // who is being stopped hands on samples that were not read
@@ -104,10 +106,14 @@ std::optional<Stage::Taken> Stage::take() {
 bool Stage::wait_for_room() {
   const auto since = monotonic_now();
   std::unique_lock lock(mutex_);
-  const auto free = [&] { return ended_ || slots_.size() < room_; };
-  if (!free()) {
+  if (!ended_ && slots_.size() >= room_) {
     const trace::Span span("wait for room", "input");
+    // Who is woken for every run that is taken works on one and sleeps again: all that waking takes longer than the
+    // reading of a small file.
+    was_full_ = true;
+    const auto free = [&] { return ended_ || slots_.size() <= room_ / 2; };
     if (!emptied_.wait(lock, stop_, free)) return false;
+    was_full_ = false;
   }
   add(sums_.room, monotonic_now() - since);
   return !ended_;
@@ -161,21 +167,33 @@ void Stage::finish(std::uint64_t ticket, Slot slot) {
       slots_[ticket - given_] = std::move(slot);
     else
       *std::ranges::find(slots_, false, &Slot::done) = std::move(slot);
-    if (!slots_.front().done) return;
+    if (!ready()) return;
   }
   filled_.notify_all();
+}
+
+// Whether next() need not wait.
+bool Stage::ready() const {
+  if (slots_.empty()) return ended_;
+  if (!options_.whole_batches || within_batch_) return slots_.front().done;
+  for (const Slot& slot : slots_) {
+    if (!slot.done) return false;
+    if (slot.run.closes || slot.failure) return true;
+  }
+  return ended_;
 }
 
 std::optional<Run> Stage::next() {
   if (failure_) std::rethrow_exception(failure_);
   std::unique_lock lock(mutex_);
-  const auto ready = [&] { return slots_.empty() ? ended_ : slots_.front().done; };
-  if (!filled_.wait(lock, stop_, ready) || slots_.empty()) return {};
+  if ((!ready() && !filled_.wait(lock, stop_, [&] { return ready(); })) || slots_.empty()) return {};
   Slot slot = std::move(slots_.front());
   slots_.pop_front();
   ++given_;
+  within_batch_ = !slot.run.closes;
+  const bool wake = was_full_ && slots_.size() <= room_ / 2;
   lock.unlock();
-  emptied_.notify_one();
+  if (wake) emptied_.notify_one();
   failure_ = slot.failure;
   if (failure_) std::rethrow_exception(failure_);
   return std::move(slot.run);

@@ -27,6 +27,9 @@ struct StageOptions {
   bool waits = false;    // its threads mostly wait for something else than a core
   int threads = 1;       // at the start
   std::size_t room = 2;  // runs that may be inside or finished; 1 at least
+  // Whoever takes what comes out has no use for less than a batch, and is not woken for it. Needs order, and room for
+  // all runs of a batch.
+  bool whole_batches = false;
   trace::Recorder* recorder = nullptr;
 };
 
@@ -65,6 +68,7 @@ class Stage : public Stream {
   void serve(int number);
   std::optional<Taken> take();
   bool wait_for_room();
+  bool ready() const;  // REQUIRES: mutex_
   std::optional<Run> pull();
   void finish(std::uint64_t ticket, Slot slot);
   void work_on(Taken taken);
@@ -84,6 +88,8 @@ class Stage : public Stream {
   std::deque<Slot> slots_;                // guarded by mutex_: of the runs given_, given_ + 1 ...
   std::uint64_t given_ = 0;               // guarded by mutex_
   std::size_t room_;                      // guarded by mutex_
+  bool was_full_ = false;                 // guarded by mutex_: someone waits until half of the room is free
+  bool within_batch_ = false;             // guarded by mutex_: the first runs of a batch have been given
   int threads_ = 0;                       // guarded by mutex_: those numbered below work
   bool ended_ = false;                    // guarded by mutex_: nothing more is pulled
   std::exception_ptr failure_ = nullptr;  // of next()'s thread

@@ -46,7 +46,7 @@ void StoredWork::decode(const Decoder& decoder, Run& run, const Prepare& prepare
   for (std::int64_t i = 0; i < run.size(); ++i) {
     Item& item = run.items[static_cast<std::size_t>(i)];
     with_another(item, prepare, [&] {
-      const auto scratch = scratch_for(decoder, item);
+      const auto scratch = scratch_for(decoder, item, scratch_, stop_);
       decoder.decode(item.sample, item.draw, batch.sample(run.slot + i));
     });
     item.sample = {};
@@ -57,19 +57,19 @@ void StoredWork::decode(const Decoder& decoder, Run& run, const Prepare& prepare
 Sample StoredWork::decoded(const Decoder& decoder, Item& item, const Prepare& prepare) const {
   Sample sample;
   with_another(item, prepare, [&] {
-    const auto scratch = scratch_for(decoder, item);
+    const auto scratch = scratch_for(decoder, item, scratch_, stop_);
     sample = decode_sample(decoder, item.sample, item.draw);
   });
   return sample;
 }
 
-Budget::Hold StoredWork::scratch_for(const Decoder& decoder, const Item& item) const {
+Budget::Hold scratch_for(const Decoder& decoder, const Item& item, Budget& scratch, const std::stop_token& stop) {
   const std::size_t bytes = decoder.scratch_bytes(item.sample, item.draw);
-  if (bytes > scratch_.limit())
+  if (bytes > scratch.limit())
     throw Error::bad_input("takes {} to decode, but data.memory leaves {} for that", format_bytes(bytes),
-                           format_bytes(scratch_.limit()));
+                           format_bytes(scratch.limit()));
   // Who waits here waits for others that decode, and they wait for nobody.
-  auto hold = scratch_.acquire(bytes, stop_);
+  auto hold = scratch.acquire(bytes, stop);
   return hold ? std::move(*hold) : Budget::Hold();
 }
 

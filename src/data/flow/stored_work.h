@@ -11,6 +11,12 @@
 
 namespace ronde::data {
 
+// Runs that may be read before they are decoded: so many that who reads need not be woken often. It is the budget that
+// limits the bytes.
+inline std::size_t read_room(int threads) {
+  return 16 * (static_cast<std::size_t>(threads) + 1);
+}
+
 // The two steps of samples that lie in files: read, then decode into the memory of their batch. Samples that cannot be
 // read give way to those after them in the epoch's order, if they may. Safe to call from any thread.
 class StoredWork {
@@ -32,7 +38,6 @@ class StoredWork {
  private:
   void read(Item& item, std::int64_t& tries) const;
   void with_another(Item& item, const Prepare& prepare, const std::function<void()>& work) const;
-  Budget::Hold scratch_for(const Decoder& decoder, const Item& item) const;
   void replace(Item& item, std::int64_t& tries, const Error& error) const;
 
   const Records& records_;
@@ -41,5 +46,8 @@ class StoredWork {
   Budget& scratch_;
   const std::stop_token stop_;
 };
+
+// Waits for the memory that decoding a sample takes. FAILS WITH: BadInput for more than there is.
+Budget::Hold scratch_for(const Decoder& decoder, const Item& item, Budget& scratch, const std::stop_token& stop);
 
 }  // namespace ronde::data

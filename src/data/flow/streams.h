@@ -47,6 +47,20 @@ class Counted : public Stream {
   Budget& budget_;
 };
 
+// What leaves those who gather, for stages that need no room for it.
+class Passed : public Stream {
+ public:
+  explicit Passed(std::unique_ptr<Stream> from) : from_(std::move(from)) {}
+  std::optional<Run> next() override {
+    auto run = from_->next();
+    if (run) run->place.pass();
+    return run;
+  }
+
+ private:
+  const std::unique_ptr<Stream> from_;
+};
+
 // A batch whose samples were written in place, as one item.
 class Sealed : public Stream {
  public:

@@ -61,9 +61,7 @@ Tuning tune(const TuningFacts& facts) {
     tuning.threads[i] = std::clamp(static_cast<int>(std::min<double>(wanted, kMostWaiting)), 1,
                                    std::min(kMostWaiting, 2 * facts.stages[i].threads));
   }
-  const bool was_full = std::ranges::any_of(facts.stages, [&](const StageStats& stage) {
-    return seconds(stage.room) > kNoRoom * seconds(facts.elapsed) * stage.threads;
-  });
+  const bool was_full = seconds(facts.full) > kNoRoom * seconds(facts.elapsed);
   if (was_full) tuning.ahead = std::max(facts.ahead, std::min(2 * facts.ahead, facts.most_ahead));
   return tuning;
 }

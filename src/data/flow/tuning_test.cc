@@ -41,8 +41,9 @@ TEST(Tuning, ReadersAreAsManyAsKeepTheOthersBusy) {
 TEST(Tuning, LooksFurtherAheadWhenRoomAndHungerAlternate) {
   TuningFacts facts{
       .stages = {stage(500ms, 1)}, .elapsed = 1s, .starved = 100ms, .threads = 1, .ahead = 2, .most_ahead = 7};
+  facts.stages[0].room = 300ms;  // the next stage is slower, that is all
   EXPECT_EQ(tune(facts).ahead, 2u);
-  facts.stages[0].room = 300ms;
+  facts.full = 300ms;
   EXPECT_EQ(tune(facts).ahead, 4u);
   facts.ahead = 4;
   EXPECT_EQ(tune(facts).ahead, 7u);

@@ -11,6 +11,7 @@
 #include "ronde/data/picture/plan.h"
 #include "ronde/data/picture/png.h"
 #include "ronde/data/picture/render.h"
+#include "ronde/data/picture/tiff.h"
 #include "ronde/data/picture/workspaces.h"
 #include "ronde/data/picture_decoder.h"
 
@@ -22,11 +23,14 @@ namespace {
 struct Workspace {
   JpegReader jpeg;
   PngReader png;
+  std::vector<std::uint8_t> tiff, strip;
   PixelRows pixels;
   Resizer resizer;
   Renderer::Scratch row;
 
-  std::size_t bytes() const { return resizer.bytes() + row.bytes() + png.used() + pixels.used(); }
+  std::size_t bytes() const {
+    return resizer.bytes() + row.bytes() + png.used() + pixels.used() + tiff.capacity() + strip.capacity();
+  }
 };
 
 // What lies in "image": encoded, or pixels.
@@ -99,9 +103,12 @@ class PictureDecoder final : public Decoder {
                              {.window = plan.window, .shrink = plan.shrink, .channels = channels});
         return workspace.jpeg;
       case Format::Png: workspace.png.start(image.text(), header, plan.window, channels); return workspace.png;
+      case Format::Tiff: read_tiff_picture(image.text(), workspace.tiff, workspace.strip); break;
       case Format::Pixels: break;
     }
-    workspace.pixels.start(image.values<std::uint8_t>().data(), header.width, header.channels, plan.window, channels);
+    const std::uint8_t* pixels =
+        header.format == Format::Tiff ? workspace.tiff.data() : image.values<std::uint8_t>().data();
+    workspace.pixels.start(pixels, header.width, header.channels, plan.window, channels);
     return workspace.pixels;
   }
 

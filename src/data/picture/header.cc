@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ronde/base/error.h"
+#include "ronde/data/picture/tiff.h"
 
 namespace ronde::data::picture {
 namespace {
@@ -135,19 +136,37 @@ Header read_png(std::string_view bytes) {
   return header;
 }
 
+Header read_tiff_as_picture(std::string_view bytes) {
+  const TiffHeader header = read_tiff_header(bytes);
+  check_is_picture(header);
+  Header found{.format = Format::Tiff, .width = header.width, .height = header.height, .channels = header.channels};
+  found.piece_bytes = header.piece_bytes;
+  return found;
+}
+
 }  // namespace
+
+bool is_tiff(std::string_view bytes) {
+  return bytes.starts_with(std::string_view("II*\0", 4)) || bytes.starts_with(std::string_view("MM\0*", 4));
+}
 
 Header read_header(std::string_view bytes) {
   if (bytes.size() >= 3 && byte(bytes, 0) == 0xff && byte(bytes, 1) == 0xd8) return read_jpeg(bytes);
   if (bytes.starts_with(kPng)) return read_png(bytes);
+  if (is_tiff(bytes)) return read_tiff_as_picture(bytes);
   if (bytes.empty()) throw Error::bad_input("no picture: it is empty");
-  throw Error::bad_input("neither JPEG nor PNG: {} bytes that begin with {:02x} {:02x}", bytes.size(), byte(bytes, 0),
-                         byte(bytes, std::min<std::size_t>(1, bytes.size() - 1)));
+  throw Error::bad_input("neither JPEG nor PNG nor TIFF: {} bytes that begin with {:02x} {:02x}", bytes.size(),
+                         byte(bytes, 0), byte(bytes, std::min<std::size_t>(1, bytes.size() - 1)));
 }
 
 std::size_t library_bytes(const Header& header) {
   const auto width = static_cast<std::size_t>(header.width), height = static_cast<std::size_t>(header.height);
   if (header.format == Format::Pixels) return 4 * width;
+  if (header.format == Format::Tiff) {
+    TiffHeader tiff{.width = header.width, .height = header.height, .channels = header.channels};
+    tiff.piece_bytes = header.piece_bytes;
+    return tiff_library_bytes(tiff) + tiff.values() + tiff.piece_bytes + 4 * width;  // all pixels, and a piece of them
+  }
   if (header.format == Format::Png) {
     constexpr std::size_t kInflate = 128 << 10;  // its window, tables and buffers
     // Rows as they are stored and unpacked, of up to 8 bytes a pixel, and what comes out of them: one, or all.

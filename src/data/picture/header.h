@@ -7,7 +7,7 @@
 
 namespace ronde::data::picture {
 
-enum class Format : std::uint8_t { Jpeg, Png, Pixels };  // Pixels: not encoded
+enum class Format : std::uint8_t { Jpeg, Png, Tiff, Pixels };  // Pixels: not encoded
 
 // What a picture says of itself before any pixel comes.
 struct Header {
@@ -21,13 +21,17 @@ struct Header {
   // JPEG: of each component, in units of the least; how many pixels of the picture a sample of it stands for.
   std::array<std::uint8_t, 4> across = {1, 1, 1, 1}, down = {1, 1, 1, 1};
   int most_across = 1, most_down = 1;
+  std::size_t piece_bytes = 0;  // TIFF: of a strip or tile
 };
 
 // Reads the header with our own eyes, so that nothing is allocated for what is not there: a picture whose data cannot
 // possibly fill its size (a block of a JPEG takes a bit, a PNG shrinks to a thousandth at most) is cut off.
-// FAILS WITH: BadInput: neither JPEG nor PNG (or a kind of them that nobody can read: 12 bits, lossless, arithmetic
-// coding), cut off.
+// TIFFs are left to libtiff. FAILS WITH: BadInput: none of JPEG, PNG and TIFF (or a kind of them that nobody can read:
+// 12 bits, lossless, arithmetic coding; a TIFF that is neither grey nor RGB of 8 bits), cut off.
 Header read_header(std::string_view bytes);
+
+// Whether these bytes begin as a TIFF does.
+bool is_tiff(std::string_view bytes);
 
 // How many bytes the library takes to decode it, besides the rows that come out of it; near, and never below.
 std::size_t library_bytes(const Header& header);

@@ -39,14 +39,16 @@ bool has_end(std::string_view rest) {
 
 struct JpegReader::State {
   [[noreturn]] void fail() {
-    const std::size_t at = bytes.size() - rest().size();
+    const std::size_t at = scanned ? static_cast<std::size_t>(place_of(scan.at())) : bytes.size() - rest().size();
     jpeg_abort_decompress(&info);
     throw Error::bad_input("a damaged JPEG, at byte {} of {}: {}", at, bytes.size(), escape.message());
   }
 
-  // What has not been read.
+  std::ptrdiff_t place_of(const std::uint8_t* byte) const { return reinterpret_cast<const char*>(byte) - bytes.data(); }
+
+  // What has not been read, or less; but no marker is missing.
   std::string_view rest() const {
-    if (scanned) return bytes.substr(static_cast<std::size_t>(reinterpret_cast<const char*>(scan.at()) - bytes.data()));
+    if (scanned) return bytes.substr(static_cast<std::size_t>(place_of(scan.behind())));
     return {reinterpret_cast<const char*>(info.src->next_input_byte),
             std::min(bytes.size(), info.src->bytes_in_buffer)};
   }
@@ -99,6 +101,11 @@ void JpegReader::start(std::string_view bytes, const Header& header, const Part&
     const JDIMENSION end = std::min(info.output_width, static_cast<JDIMENSION>(window.left + window.width + kMargin));
     JDIMENSION width = end - begin;
     if (width < info.output_width) jpeg_crop_scanline(&info, &begin, &width);
+    if (state.scanned) {  // those that the library will transform
+      const auto unit =
+          static_cast<JDIMENSION>(8 * (info.comps_in_scan > 1 ? info.max_h_samp_factor : 1) / part.shrink);
+      state.scan.want_columns(begin / unit, (begin + width + unit - 1) / unit);
+    }
     state.first = window.left - static_cast<int>(begin);
     state.row_pixels = static_cast<int>(width);
     if (window.top > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(window.top));

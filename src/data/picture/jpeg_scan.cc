@@ -59,6 +59,8 @@ bool JpegScan::take(jpeg_decompress_struct& info, JpegEscape& escape) {
                 .last = &last_[channel]};
   }
   bits_.set(info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer);
+  begin_ = column_ = 0;
+  end_ = info.MCUs_per_row;
   escape.scan = this;
   const auto function = &decode_unit;
   std::memcpy(reinterpret_cast<char*>(info.entropy) + offsetof(EntropyDecoder, decode_mcu), &function, sizeof function);
@@ -69,9 +71,11 @@ boolean JpegScan::decode_unit(j_decompress_ptr info, JBLOCKROW* blocks) {
   auto& escape = *static_cast<JpegEscape*>(info->client_data);
   JpegScan& scan = *escape.scan;
   const std::span unit(scan.unit_.data(), static_cast<std::size_t>(info->blocks_in_MCU));
-  if (blocks)
+  const bool wanted = blocks && scan.column_ >= scan.begin_ && scan.column_ < scan.end_;
+  if (++scan.column_ == info->MCUs_per_row) scan.column_ = 0;
+  if (wanted)
     for (std::size_t i = 0; i < unit.size(); ++i) scan.unit_[i].into = *blocks[i];
-  if (!(blocks ? read_blocks(scan.bits_, unit) : pass_blocks(scan.bits_, unit)))
+  if (!(wanted ? read_blocks(scan.bits_, unit) : pass_blocks(scan.bits_, unit)))
     escape.leave_with("no such Huffman code");
   if (scan.bits_.overdrawn()) escape.leave_with("premature end of data");
   return TRUE;

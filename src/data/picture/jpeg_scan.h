@@ -17,14 +17,24 @@ class JpegScan {
   // restarts. `escape` is what the structure was attached to.
   bool take(jpeg_decompress_struct& info, JpegEscape& escape);
 
-  // What comes behind all that was read. REQUIRES: take() took it.
+  // Only units of these columns will be looked at: all others are passed. REQUIRES: take() took it; before the first
+  // row.
+  void want_columns(JDIMENSION begin, JDIMENSION end) {
+    begin_ = begin;
+    end_ = end;
+  }
+
+  // As ScanBits has them. REQUIRES: take() took it.
   const std::uint8_t* at() const { return bits_.at(); }
+  const std::uint8_t* behind() const { return bits_.behind(); }
 
  private:
   static boolean decode_unit(j_decompress_ptr info, JBLOCKROW* blocks);
 
   ScanBits bits_;
-  std::array<HuffmanTable, NUM_HUFF_TBLS> first_, others_;
+  JDIMENSION begin_ = 0, end_ = 0, column_ = 0;  // of units; the next one's
+  std::array<FirstTable, NUM_HUFF_TBLS> first_;
+  std::array<CoefficientTable, NUM_HUFF_TBLS> others_;
   std::array<int, MAX_COMPS_IN_SCAN> last_{};
   std::array<Block, D_MAX_BLOCKS_IN_MCU> unit_{};
 };

@@ -9,6 +9,7 @@
 #include "ronde/data/picture/pixel_rows.h"
 #include "ronde/data/picture/png.h"
 #include "ronde/data/picture/resizer.h"
+#include "ronde/data/picture/tiff.h"
 
 namespace ronde::data::picture {
 namespace {
@@ -37,6 +38,12 @@ Pixels decode_pixels(std::string_view bytes, int channels) {
   if (header.format == Format::Jpeg) {
     JpegReader reader;
     reader.start(bytes, header, {.window = all, .channels = channels});
+    take_all(reader, pixels);
+  } else if (header.format == Format::Tiff) {
+    std::vector<std::uint8_t> stored, strip;
+    read_tiff_picture(bytes, stored, strip);
+    PixelRows reader;
+    reader.start(stored.data(), header.width, header.channels, all, channels);
     take_all(reader, pixels);
   } else {
     PngReader reader;

@@ -7,7 +7,7 @@
 
 namespace ronde::data::picture {
 
-// All of a picture, JPEG or PNG, as 1 (grey) or 3 channels. FAILS WITH: BadInput.
+// All of a picture, JPEG, PNG or TIFF, as 1 (grey) or 3 channels. FAILS WITH: BadInput.
 Pixels decode_pixels(std::string_view bytes, int channels = 3);
 
 // The same picture, its short side of `short_side` pixels, filtered as resizing does; as it is where that is no less.
@@ -25,8 +25,8 @@ struct JpegStyle {
 // side), or a build without libjpeg-turbo.
 std::string encode_jpeg(const Pixels& pixels, const JpegStyle& style = {});
 
-// A JPEG or PNG, shrunk to a short side and stored as a baseline JPEG, 4:2:0, never progressive: what decodes fastest.
-// Grey stays grey. FAILS WITH: BadInput, for what cannot be decoded or encoded.
+// A JPEG, PNG or TIFF, shrunk to a short side and stored as a baseline JPEG, 4:2:0, never progressive: what decodes
+// fastest. Grey stays grey. FAILS WITH: BadInput, for what cannot be decoded or encoded.
 std::string reencode_jpeg(std::string_view bytes, int short_side, int quality);
 
 }  // namespace ronde::data::picture

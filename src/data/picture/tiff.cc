@@ -86,7 +86,16 @@ Type type_in(TIFF* tiff) {
                          format);
 }
 
-TiffHeader header_in(TIFF* tiff) {
+TiffHeader::Colours colours_in(TIFF* tiff, int channels, Type type) {
+  std::uint16_t meaning = 0;
+  if (type != Type::U8 || TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &meaning) != 1) return TiffHeader::Colours::None;
+  if (meaning == PHOTOMETRIC_MINISBLACK && channels == 1) return TiffHeader::Colours::Black;
+  if (meaning == PHOTOMETRIC_MINISWHITE && channels == 1) return TiffHeader::Colours::White;
+  if (meaning == PHOTOMETRIC_RGB && (channels == 3 || channels == 4)) return TiffHeader::Colours::Red;
+  return TiffHeader::Colours::None;
+}
+
+TiffHeader size_in(TIFF* tiff) {
   std::uint32_t width = 0, height = 0;
   std::uint16_t channels = 1;
   TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
@@ -97,7 +106,10 @@ TiffHeader header_in(TIFF* tiff) {
       std::size_t{width} * height * channels > kMostValues)
     throw Error::bad_input("a TIFF of {} x {} pixels and {} channels: there may be {} numbers", width, height, channels,
                            kMostValues);
-  return {static_cast<int>(width), static_cast<int>(height), channels, type_in(tiff)};
+  TiffHeader header{.width = static_cast<int>(width), .height = static_cast<int>(height), .channels = channels};
+  header.type = type_in(tiff);
+  header.colours = colours_in(tiff, channels, header.type);
+  return header;
 }
 
 // Where a piece of a TIFF goes: a strip or a tile, of one channel or of all.
@@ -134,6 +146,26 @@ void place_any(const TiffHeader& header, const Piece& piece, const std::uint8_t*
   }
 }
 
+// Bytes, all channels of a pixel together.
+void place_pixels(const TiffHeader& header, const Piece& piece, const std::uint8_t* bytes,
+                  std::vector<std::uint8_t>& into) {
+  const auto wide = static_cast<std::size_t>(header.width), stored = static_cast<std::size_t>(header.channels),
+             together = static_cast<std::size_t>(piece.channels);
+  const auto columns = static_cast<std::size_t>(std::min(piece.width, header.width - piece.left));
+  const int bottom = std::min(piece.top + piece.height, header.height);
+  for (int y = piece.top; y < bottom; ++y) {
+    const std::uint8_t* from =
+        bytes + static_cast<std::size_t>(y - piece.top) * static_cast<std::size_t>(piece.width) * together;
+    std::uint8_t* to = into.data() +
+                       (static_cast<std::size_t>(y) * wide + static_cast<std::size_t>(piece.left)) * stored +
+                       static_cast<std::size_t>(piece.first_channel);
+    if (together == stored)
+      std::memcpy(to, from, columns * stored);
+    else
+      for (std::size_t x = 0; x < columns; ++x) to[x * stored] = from[x];
+  }
+}
+
 // All pieces of it, in the order of the file.
 class Pieces {
  public:
@@ -156,10 +188,12 @@ class Pieces {
     down_ = static_cast<int>(down);
   }
 
-  // Whether every piece could be read.
-  bool read(std::vector<float>& into, std::vector<std::uint8_t>& memory) const {
-    into.resize(header_.values());
-    memory.resize(bytes_of(static_cast<std::uint32_t>(across_), static_cast<std::uint32_t>(down_)));
+  std::size_t bytes() const { return bytes_of(static_cast<std::uint32_t>(across_), static_cast<std::uint32_t>(down_)); }
+
+  // Gives each piece to `place`. Whether every one could be read.
+  template <class Place>
+  bool read(std::vector<std::uint8_t>& memory, const Place& place) const {
+    memory.resize(bytes());
     const int columns = (header_.width + across_ - 1) / across_, rows = (header_.height + down_ - 1) / down_;
     std::uint32_t number = 0;
     for (int c = 0; c < (together_ ? 1 : header_.channels); ++c)
@@ -167,7 +201,7 @@ class Pieces {
         for (int column = 0; column < columns; ++column, ++number) {
           const Piece piece{column * across_, row * down_, across_, down_, c, together_ ? header_.channels : 1};
           if (!read_piece(number, piece, memory)) return false;
-          place_any(header_, piece, memory.data(), into);
+          place(piece, memory.data());
         }
     return true;
   }
@@ -193,6 +227,12 @@ class Pieces {
   int across_ = 0, down_ = 0;
 };
 
+TiffHeader header_in(TIFF* tiff) {
+  TiffHeader header = size_in(tiff);
+  header.piece_bytes = Pieces(tiff, header).bytes();
+  return header;
+}
+
 }  // namespace
 
 TiffHeader read_tiff_header(std::string_view bytes) {
@@ -204,12 +244,41 @@ TiffHeader read_tiff(std::string_view bytes, std::vector<float>& into, std::vect
   Memory memory{bytes};
   const Open tiff = open(memory);
   const TiffHeader header = header_in(tiff.get());
-  if (!Pieces(tiff.get(), header).read(into, strip)) memory.fail();
+  const Pieces pieces(tiff.get(), header);
+  into.resize(header.values());
+  const auto place = [&](const Piece& piece, const std::uint8_t* numbers) { place_any(header, piece, numbers, into); };
+  if (!pieces.read(strip, place)) memory.fail();
   return header;
 }
 
+TiffHeader read_tiff_picture(std::string_view bytes, std::vector<std::uint8_t>& into,
+                             std::vector<std::uint8_t>& strip) {
+  Memory memory{bytes};
+  const Open tiff = open(memory);
+  const TiffHeader header = header_in(tiff.get());
+  check_is_picture(header);
+  const Pieces pieces(tiff.get(), header);
+  into.resize(header.values());
+  const auto place = [&](const Piece& piece, const std::uint8_t* pixels) { place_pixels(header, piece, pixels, into); };
+  if (!pieces.read(strip, place)) memory.fail();
+  if (header.colours == TiffHeader::Colours::White)
+    for (std::uint8_t& pixel : into) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return header;
+}
+
+void check_is_picture(const TiffHeader& header) {
+  if (header.colours == TiffHeader::Colours::None)
+    throw Error::bad_input("a TIFF of {} {} values a pixel: pictures are grey or RGB, of 8 bits", header.channels,
+                           to_text(header.type, {}));
+}
+
+bool can_read_tiff() {
+  return true;
+}
+
 std::size_t tiff_library_bytes(const TiffHeader& header) {
-  return (std::size_t{64} << 10) + 2 * header.values() * size_of(header.type);  // directories; a piece, packed and not
+  const std::size_t all = header.values() * size_of(header.type);
+  return (std::size_t{64} << 10) + 2 * std::max(all, header.piece_bytes);  // directories; a piece, packed and not
 }
 
 }  // namespace ronde::data::picture

@@ -18,6 +18,15 @@ TiffHeader read_tiff_header(std::string_view) {
 TiffHeader read_tiff(std::string_view, std::vector<float>&, std::vector<std::uint8_t>&) {
   missing();
 }
+TiffHeader read_tiff_picture(std::string_view, std::vector<std::uint8_t>&, std::vector<std::uint8_t>&) {
+  missing();
+}
+void check_is_picture(const TiffHeader&) {
+  missing();
+}
+bool can_read_tiff() {
+  return false;
+}
 std::size_t tiff_library_bytes(const TiffHeader&) {
   return 0;
 }

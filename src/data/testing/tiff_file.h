@@ -18,6 +18,7 @@ struct TiffStyle {
   std::uint16_t compression = COMPRESSION_NONE, planes = PLANARCONFIG_CONTIG, channels = 1;
   std::uint32_t tile = 0;  // pixels a side; 0: strips
   std::uint32_t rows = 16;
+  std::uint16_t colours = PHOTOMETRIC_MINISBLACK;
 };
 
 // Numbers of a picture, all channels of a pixel together (or, by its style, channel after channel).
@@ -33,7 +34,7 @@ void write_tiff(const std::filesystem::path& path, std::uint32_t width, std::uin
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8 * static_cast<int>(sizeof(T)));
   TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, kFormat);
   TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, style.channels);
-  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, style.colours);
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, style.planes);
   TIFFSetField(tiff, TIFFTAG_COMPRESSION, style.compression);
   const std::uint32_t together = style.planes == PLANARCONFIG_CONTIG ? style.channels : 1u;
