@@ -107,5 +107,14 @@ TEST(Hardware, TwoSocketsDoTwiceAsMuch) {
   EXPECT_EQ(rates_of(find_hardware("H200")).name, "H200, as published");
 }
 
+TEST(Hardware, ProductsRunInWhatTheMachineHasUnitsFor) {
+  const MachineRates gpu{.name = "x", .f32 = 60, .tf32 = 400, .bf16 = 900};
+  EXPECT_EQ(product_rate(gpu, "bf16", false).tflops, 900);
+  EXPECT_EQ(product_rate(gpu, "f16", false).name, "f32");
+  EXPECT_EQ(product_rate(gpu, "f32", true).name, "tf32");
+  EXPECT_EQ(product_rate(gpu, "f32", false).tflops, 60);
+  EXPECT_EQ(product_rate({}, "bf16", true).tflops, 0);
+}
+
 }  // namespace
 }  // namespace ronde

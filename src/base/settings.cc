@@ -90,6 +90,7 @@ Settings Settings::load(const Environment& environment, std::span<const Flag> fl
   if (const auto file = config_file(environment, flags))
     settings.read_toml_text(read_file(file->path, file->origin), file->path);
   settings.read_toml_text(recipe.text, recipe.name);
+  settings.recipe_ = recipe.name;
   settings.read_environment(environment);
   for (const Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
   return settings;

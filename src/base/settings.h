@@ -87,11 +87,15 @@ class Settings {
     return std::get<decltype(detail::value_type<kSettings[kIndex].type>())>(entries_[kIndex].value);
   }
 
+  // What errors call the recipe that load() was given; empty: none.
+  const std::string& recipe() const { return recipe_; }
+
   // In the order of kSettings.
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
   std::vector<Entry> entries_;
+  std::string recipe_;
 };
 
 // docs/settings.md, made from the list.

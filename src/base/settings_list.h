@@ -164,6 +164,13 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"trace.bytes", SettingType::Bytes, "32MiB", "1MiB..16GiB",
      "Memory a rank for recorded events that are not yet written; what does not fit is dropped and counted."},
     {"trace.dir", SettingType::Text, "", "", "Folder for trace files, one a rank; empty: nothing is recorded."},
+    {"trace.filter", SettingType::Text, "", "",
+     "Which spans are recorded, by name, with * for any text: \"forward,backward,wait*\" only these, "
+     "\"-make,-wait for peers\" all but these; empty: all."},
+    {"trace.modules", SettingType::Bool, "false", "",
+     "Record a span for each module of the network, in the forward and in the backward pass."},
+    {"trace.operators", SettingType::Bool, "false", "",
+     "Record a span for each operator that the network runs, such as a convolution."},
     {"trace.steps", SettingType::Steps, "", "", "Steps to record, as 100..120, 100.. or ..120; empty: all."},
     {"train.accumulate", SettingType::Int, "1", "1..1000000",
      "Backward passes a step: the batch is cut into so many pieces."},

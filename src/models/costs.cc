@@ -1,7 +1,6 @@
 #include "ronde/models/costs.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "ronde/base/table.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/models/detail/layer_names.h"
 #include "ronde/models/detail/op_flops.h"
 #include "ronde/models/detail/op_watch.h"
 
@@ -28,18 +28,10 @@ class Evaluating {
   const bool training_;
 };
 
-// The same for all views of a tensor: a linear layer uses its weights transposed.
-const void* memory_of(const torch::Tensor& tensor) {
-  return tensor.storage().unsafeGetStorageImpl();
-}
-
 // Turns the operations of a forward pass of one sample into costs of a batch.
 class Meter {
  public:
-  Meter(const Network& network, std::int64_t batch) : batch_(batch) {
-    for (const auto& item : network.named_parameters()) known_[memory_of(item.value())] = {item.key(), true};
-    for (const auto& item : network.named_buffers()) known_[memory_of(item.value())] = {item.key(), false};
-  }
+  Meter(const Network& network, std::int64_t batch) : names_(network), batch_(batch) {}
 
   void see(const Operation& operation) {
     const bool in_place = operation.name.ends_with('_');
@@ -50,7 +42,10 @@ class Meter {
     LayerCost cost{.operation = std::string(operation.name), .output = operation.output.sizes().vec()};
     if (!cost.output.empty()) cost.output.erase(cost.output.begin());
     for (const torch::Tensor& input : operation.inputs) add_input(input, cost);
-    if (cost.name.empty()) cost.name = folder_.empty() ? cost.operation : folder_ + "." + cost.operation;
+    auto [layer, has_weights] = names_.next(operation.name, operation.inputs);
+    cost.name = std::move(layer);
+    if (has_weights && (cost.operation == "addmm" || cost.operation == "matmul"))
+      cost.operation = "linear";  // what it is made of
     const auto written = static_cast<std::int64_t>(operation.output.nbytes()) * batch_;
     cost.bytes += written;
     cost.activation_bytes = in_place ? 0 : written;
@@ -64,29 +59,14 @@ class Meter {
   // Weights are read once a batch, everything else once a sample.
   void add_input(const torch::Tensor& input, LayerCost& cost) {
     const auto bytes = static_cast<std::int64_t>(input.nbytes());
-    const auto known = known_.find(memory_of(input));
-    if (known == known_.end()) {
-      cost.bytes += bytes * batch_;
-      return;
-    }
-    cost.bytes += bytes;
-    const auto& [name, is_parameter] = known->second;
-    if (is_parameter && counted_.insert(name).second) cost.parameters += input.numel();
-    if (cost.name.empty()) name_after(name, cost);
+    const auto* known = names_.find(input);
+    cost.bytes += known ? bytes : bytes * batch_;
+    if (known && known->is_parameter && counted_.insert(known->name).second) cost.parameters += input.numel();
   }
 
-  void name_after(const std::string& parameter, LayerCost& cost) {
-    const auto dot = parameter.rfind('.');
-    cost.name = parameter.substr(0, dot);  // one of the network's own (pos_embed) stands for itself
-    if (cost.operation == "addmm" || cost.operation == "matmul") cost.operation = "linear";  // what it is made of
-    const auto above = cost.name.rfind('.');
-    folder_ = above == std::string::npos ? "" : cost.name.substr(0, above);
-  }
-
+  detail::LayerNames names_;
   const std::int64_t batch_;
-  std::map<const void*, std::pair<std::string, bool>> known_;  // parameters (true) and buffers
   std::set<std::string> counted_;
-  std::string folder_;  // of the last layer that had a name: "layer1.0"
   std::vector<LayerCost> costs_;
 };
 

@@ -100,6 +100,11 @@ std::uint64_t usable_memory() {
   return std::min(available, detail::read_limits("/").memory_bytes.value_or(available));
 }
 
+std::uint64_t memory_limit() {
+  const std::uint64_t total = memory().total;
+  return std::min(total, detail::read_limits("/").memory_bytes.value_or(total));
+}
+
 int usable_cores() {
   const double allowed = affinity_of_this_thread().size();
   const double quota = detail::read_limits("/").cpu_quota.value_or(allowed);

@@ -27,6 +27,9 @@ Memory memory();  // of this host
 // Bytes that a program can take without swapping, nor being ended by its control group.
 std::uint64_t usable_memory();
 
+// Most memory that the processes of this control group may take together: the host's, or less.
+std::uint64_t memory_limit();
+
 // How many cores this thread may use: its affinity and the quota of its control group, 1 at least.
 int usable_cores();
 

@@ -20,6 +20,9 @@ TEST(Host, ReadsMemory) {
   EXPECT_EQ(memory.available, 512u << 10);
   EXPECT_EQ(parse_meminfo("").total, 0u);
   EXPECT_GT(topology::memory().total, 0u);
+  EXPECT_GT(memory_limit(), 0u);
+  EXPECT_LE(memory_limit(), topology::memory().total);
+  EXPECT_GE(memory_limit(), usable_memory());
 }
 
 TEST(Host, KnowsTheFileSystemsOfClusters) {

@@ -8,7 +8,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/trace/detail/rank_builder.h"
-#include "ronde/trace/detail/shared_clock.h"
+#include "ronde/trace/problems.h"
 #include "ronde/trace/run.h"
 
 namespace ronde::trace {
@@ -16,7 +16,6 @@ namespace {
 
 using detail::RankBuilder;
 using detail::RankDraft;
-using detail::SharedClock;
 
 // What one file holds.
 struct FileDraft {
@@ -33,9 +32,7 @@ FileDraft read_file(const std::filesystem::path& file) {
     draft.ranks = builder.take();
     if (damage) draft.problems.push_back(damage->text());
     for (const RankDraft& rank : draft.ranks)
-      if (!rank.farewell && !damage)
-        draft.problems.push_back(fmt::format(
-            "rank {}'s recording has no end: its process was killed, crashed, or is still running", rank.trace.rank));
+      if (!rank.farewell && !damage) draft.problems.push_back(recording_has_no_end(rank.trace.rank));
   } catch (const Error& error) {
     draft.problems.push_back(error.what());
   }
@@ -106,7 +103,7 @@ std::vector<RankDraft> join(std::vector<FileDraft>&& drafts, Run& run) {
     for (RankDraft& rank : draft.ranks) {
       const int number = rank.trace.rank;
       if (std::ranges::any_of(ranks, [&](const RankDraft& other) { return other.trace.rank == number; })) {
-        run.problems.push_back(fmt::format("rank {} was recorded in two files; the first one counts", number));
+        run.problems.push_back(recorded_twice(number));
         continue;
       }
       rename(rank.trace, to);
@@ -119,17 +116,16 @@ std::vector<RankDraft> join(std::vector<FileDraft>&& drafts, Run& run) {
 
 // All times on the clock that ranks share, since the first event of all.
 void align(std::vector<RankDraft>& ranks, Run& run) {
-  const auto measured = std::ranges::find_if(ranks, [](const RankDraft& rank) { return !rank.clocks.empty(); });
+  const auto measured = std::ranges::find_if(ranks, [](const RankDraft& rank) { return rank.clock.known(); });
   // Who did not measure is taken to have a wall clock like the first one that did.
-  const SharedClock fallback =
-      measured == ranks.end() ? SharedClock() : SharedClock({measured->clocks.begin(), measured->clocks.begin() + 1});
+  const std::int64_t ahead = measured == ranks.end() ? 0 : measured->clock.file_ahead();
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), wall = 0;
   for (RankDraft& rank : ranks) {
-    rank.trace.clock_shared = !rank.clocks.empty();
+    rank.trace.clock_shared = rank.clock.known();
     if (rank.trace.time == TimeRange{}) continue;
     const std::int64_t began = rank.trace.time.begin;
-    const SharedClock clock = rank.clocks.empty() ? fallback : SharedClock(rank.clocks);
-    change_times(rank.trace, [&](std::int64_t time) { return clock.at(time); });
+    const std::int64_t less = rank.clock.known() ? 0 : ahead;
+    change_times(rank.trace, [&](std::int64_t time) { return rank.clock.to_shared(time) - less; });
     if (rank.trace.time.begin < first) {
       first = rank.trace.time.begin;
       wall = began;
@@ -138,30 +134,6 @@ void align(std::vector<RankDraft>& ranks, Run& run) {
   run.began_ns = wall;
   for (RankDraft& rank : ranks)
     if (rank.trace.time != TimeRange{}) change_times(rank.trace, [&](std::int64_t time) { return time - first; });
-}
-
-void add_problems(Run& run) {
-  std::string without_clock;
-  for (const RankTrace& rank : run.ranks) {
-    if (rank.dropped > 0)
-      run.problems.push_back(fmt::format("rank {} lost {} events for want of room; a larger trace.bytes keeps them",
-                                         rank.rank, rank.dropped));
-    if (!rank.clock_shared) without_clock += (without_clock.empty() ? "" : ", ") + std::to_string(rank.rank);
-    if (const int size = world_size_of(rank); size > 0 && size != run.world_size)
-      run.problems.push_back(fmt::format("rank {} was one of {}, others of {}: these are files of different runs",
-                                         rank.rank, size, run.world_size));
-  }
-  if (run.ranks.size() > 1 && !without_clock.empty())
-    run.problems.push_back(
-        fmt::format("the clocks of these ranks were not compared, so that times between ranks are those of their wall "
-                    "clocks: {}",
-                    without_clock));
-  std::string missing;
-  for (int rank = 0; rank < run.world_size; ++rank)
-    if (!std::ranges::binary_search(run.ranks, rank, {}, &RankTrace::rank))
-      missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
-  if (!missing.empty())
-    run.problems.push_back(fmt::format("of {} ranks, these left no readable trace: {}", run.world_size, missing));
 }
 
 }  // namespace
@@ -173,11 +145,19 @@ Run read_run(const std::filesystem::path& path, const ReadOptions& options) {
     throw Error::bad_input(
         "{}", run.problems.empty() ? fmt::format("'{}' holds no rank's trace", path.string()) : run.problems.front());
   align(ranks, run);
+  std::vector<RankFacts> facts;
   for (RankDraft& rank : ranks) {
-    run.world_size = std::max(run.world_size, std::max(world_size_of(rank.trace), rank.trace.rank + 1));
+    facts.push_back({.rank = rank.trace.rank,
+                     .world_size = world_size_of(rank.trace),
+                     .dropped = rank.trace.dropped,
+                     .clock_shared = rank.trace.clock_shared,
+                     .ended = rank.farewell,
+                     .first = rank.trace.time.begin,
+                     .last = rank.trace.time.end});
     run.ranks.push_back(std::move(rank.trace));
   }
-  add_problems(run);
+  run.world_size = world_size_of(facts);
+  std::ranges::move(problems_of(facts), std::back_inserter(run.problems));
   return run;
 }
 

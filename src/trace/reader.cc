@@ -72,6 +72,7 @@ bool read_track(std::string_view bytes, ReadTrack& track) {
   while (fine && at.next()) {
     if (at.field() == descriptor::kUuid) track.uuid = at.number();
     if (at.field() == descriptor::kName) track.name = at.bytes();
+    if (at.field() == descriptor::kParent) track.parent = at.number();
     if (at.field() == descriptor::kCounter) track.kind = ReadTrack::Kind::Counter;
     const bool process = at.field() == descriptor::kProcess, thread = at.field() == descriptor::kThread;
     if (!process && !thread) continue;
@@ -80,6 +81,7 @@ bool read_track(std::string_view bytes, ReadTrack& track) {
     while (inner.next()) {
       if (inner.field() == (process ? descriptor::kProcessName : descriptor::kThreadName)) track.name = inner.bytes();
       if (process && inner.field() == descriptor::kProcessLabels) track.label = inner.bytes();
+      if (thread && inner.field() == descriptor::kTid) track.tid = inner.signed_number();
     }
     fine = inner.ok();
   }

@@ -18,8 +18,10 @@ struct ReadTrack {
   std::uint64_t uuid = 0;
   int rank = 0;
   Kind kind = Kind::Other;
-  std::string name = {};   // of the thread, counter or row; of the process: "rank 0 (node7)"
-  std::string label = {};  // of the process: "pid 4711"
+  std::string name = {};     // of the thread, counter or row; of the process: "rank 0 (node7)"
+  std::string label = {};    // of the process: "pid 4711"
+  std::uint64_t parent = 0;  // the row it belongs to: of a counter, its thread or process
+  std::int64_t tid = 0;      // of the thread
 };
 
 struct ReadArg {

@@ -17,9 +17,8 @@
 namespace ronde::trace {
 namespace {
 
+using detail::kStepTrack;
 using detail::Slot;
-
-constexpr std::uint32_t kStepTrack = 1;  // 0 is the process; further tracks and threads are numbered as they come
 
 std::filesystem::path file_of(const RecorderOptions& options) {
   if (options.rank < 0) throw Error::bad_input("a trace is of a rank, and {} is none", options.rank);
@@ -28,9 +27,9 @@ std::filesystem::path file_of(const RecorderOptions& options) {
   return options.folder / fmt::format("trace-{:05}.perfetto-trace", options.rank);
 }
 
-detail::Drain::Identity identity_of(const RecorderOptions& options) {
+detail::Drain::Options drain_options(const RecorderOptions& options) {
   const std::string host = options.host.empty() ? "" : fmt::format(" ({})", options.host);
-  return {options.rank, fmt::format("rank {}{}", options.rank, host), ::getpid()};
+  return {options.rank, fmt::format("rank {}{}", options.rank, host), ::getpid(), detail::SpanFilter(options.filter)};
 }
 
 Slot timed(Slot::Kind kind, std::uint32_t track, Name name, std::int64_t ns) {
@@ -78,7 +77,7 @@ struct Recorder::Impl {
 };
 
 Recorder::Impl::Impl(RecorderOptions given)
-    : options(std::move(given)), writer(path, {logs, notes, wake, clock}, identity_of(options), [this] {
+    : options(std::move(given)), writer(path, {logs, notes, wake, clock}, drain_options(options), [this] {
         change_switch([this] { failed = true; });
       }) {
   notes.add(detail::NewTrack{kStepTrack, "steps"});

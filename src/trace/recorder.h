@@ -46,6 +46,8 @@ struct RecorderOptions {
   // thread. Threads beyond that are not recorded, and their events counted as dropped.
   std::size_t bytes = std::size_t{32} << 20;
   StepWindow steps = {};
+  // Which spans are written, by name (trace.filter): "forward,wait*" only these, "-make" all but these; empty: all.
+  std::string filter = {};
   bool started = true;  // false: nothing is recorded before start()
 };
 
@@ -69,7 +71,8 @@ struct RecorderOptions {
 // are left.
 class Recorder {
  public:
-  // FAILS WITH: BadInput (neither folder nor file, a negative rank), System (the file cannot be made).
+  // FAILS WITH: BadInput (neither folder nor file, a negative rank, a filter that makes no sense), System (the file
+  // cannot be made).
   explicit Recorder(RecorderOptions options);
   // Writes what is left, and the drop count. REQUIRES: every Scope on this recorder is gone.
   ~Recorder();

@@ -1,5 +1,6 @@
 #include "ronde/trace/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -7,7 +8,6 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
-#include "ronde/trace/detail/shared_clock.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::trace {
@@ -115,17 +115,6 @@ TEST(ReadRun, RefusesWhatIsNoTrace) {
   const auto file = folder.path() / "trace-00000.perfetto-trace";
   std::ofstream(file) << "hello";
   EXPECT_THROW(read_run(folder.path()), Error);
-}
-
-TEST(SharedClock, RemovesOffsetAndDrift) {
-  using detail::ClockPoint;
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  // Off by 500 at the start, and by 700 ten seconds later.
-  const detail::SharedClock clock({{0, 500}, {10 * kSecond, 10 * kSecond + 700}});
-  EXPECT_EQ(clock.at(0), 500);
-  EXPECT_EQ(clock.at(5 * kSecond), 5 * kSecond + 600);
-  EXPECT_EQ(clock.at(20 * kSecond), 20 * kSecond + 700);
-  EXPECT_EQ(detail::SharedClock().at(42), 42);
 }
 
 TEST(Nest, GivesEachSpanTheInnermostOneThatHoldsIt) {

@@ -29,6 +29,10 @@ void record_counter(ThreadLog& log, Name name, double value) noexcept {
   log.counter(Slot::Kind::CounterDouble, name, std::bit_cast<std::uint64_t>(value));
 }
 
+std::size_t open_spans(const ThreadLog& log) noexcept {
+  return log.open_spans();
+}
+
 }  // namespace detail
 
 Scope::Scope(Recorder* recorder, std::string_view thread_name) : before_(detail::current_log) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -19,6 +20,7 @@ void end_span(ThreadLog& log, std::initializer_list<Arg> args) noexcept;
 void record_instant(ThreadLog& log, Name name, Name category, std::initializer_list<Arg> args) noexcept;
 void record_counter(ThreadLog& log, Name name, std::int64_t value) noexcept;
 void record_counter(ThreadLog& log, Name name, double value) noexcept;
+std::size_t open_spans(const ThreadLog& log) noexcept;
 }  // namespace detail
 
 // While it lives, this thread records with `recorder`, on a track of the given name. Scopes nest: the inner one counts.
@@ -60,6 +62,11 @@ class Span {
  private:
   detail::ThreadLog* log_ = nullptr;  // none: not recorded
 };
+
+// How many recorded spans of this thread have not ended.
+inline std::size_t open_spans() noexcept {
+  return detail::current_log ? detail::open_spans(*detail::current_log) : 0;
+}
 
 // A moment of this thread.
 inline void instant(Name name, Name category = {}, std::initializer_list<Arg> args = {}) noexcept {

@@ -1,4 +1,5 @@
-// Writes one trace a mode, for tests that read the file with Perfetto's own schema: trace_example MODE FOLDER [RANK]
+// Writes one trace a mode, for tests that read the file with Perfetto's own schema: trace_example MODE FOLDER [RANK or
+// FILTER]
 
 #include <chrono>
 #include <cstdio>
@@ -30,8 +31,8 @@ void loader(Recorder& recorder) {
 }
 
 // A bit of everything.
-void plain(const std::string& folder, int rank) {
-  Recorder recorder({.folder = folder, .rank = rank, .world_size = 2, .host = "node7"});
+void plain(const std::string& folder, int rank, const std::string& filter = {}) {
+  Recorder recorder({.folder = folder, .rank = rank, .world_size = 2, .host = "node7", .filter = filter});
   recorder.set_metadata("flops", R"({"conv1": 118013952})");
   recorder.set_clock_offset(now_ns(), -1500);
   const Scope scope(recorder, "training");
@@ -114,6 +115,8 @@ int main(int count, char** words) {
   const std::string folder = count > 2 ? words[2] : ".";
   if (mode == "plain")
     plain(folder, count > 3 ? std::atoi(words[3]) : 0);
+  else if (mode == "filter")
+    plain(folder, 0, count > 3 ? words[3] : "");
   else if (mode == "window")
     window(folder);
   else if (mode == "flood")

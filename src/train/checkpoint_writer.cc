@@ -110,7 +110,10 @@ bool CheckpointWriter::busy() const {
 }
 
 void CheckpointWriter::wait() {
-  if (impl_->thread.joinable()) impl_->thread.join();
+  if (!impl_->thread.joinable()) return;
+  std::optional<trace::Span> span;
+  if (impl_->busy) span.emplace(trace::Name("checkpoint wait"), trace::Name("checkpoint"));
+  impl_->thread.join();
 }
 
 std::optional<Error> CheckpointWriter::take_error() {

@@ -57,6 +57,10 @@ Learner::Learner(const Session& session, Task& task)
                                           .overlap = settings.get<"train.overlap">(),
                                           .local = sync_every_ > 1});
   if (precision_ == Precision::F16) scaling_.emplace(session, *task.network);
+  const models::ModuleTraceOptions traced{.modules = settings.get<"trace.modules">(),
+                                          .operators = settings.get<"trace.operators">()};
+  if (session.recorder() && (traced.modules || traced.operators))
+    modules_.emplace(*task.network, *session.recorder(), traced);
 }
 
 Totals Learner::step(std::int64_t number, const data::Batch& batch) {
@@ -136,8 +140,11 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
                                      batch.facts().local.begin + part.begin, batch.facts().kind.classes)
                              : samples;
   torch::Tensor output, loss;
+  using models::ModuleTrace;
+  ModuleTrace* const modules = modules_ ? &*modules_ : nullptr;
   {
     RONDE_SPAN("forward");
+    const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Forward);
     output = forward_in(precision_, *task_.network, seen.inputs);
     loss = task_.loss(output, seen.targets);
   }
@@ -152,6 +159,7 @@ void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range pa
           score_of(batch.facts().kind.target, output.detach(), samples.targets, sum / static_cast<double>(part.size()));
   }
   RONDE_SPAN("backward");
+  const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Backward);
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
   const double scale = scaling_ ? scaling_->factor() : 1.0;
   (loss * (scale * session_.size() / static_cast<double>(batch.global_size()))).backward();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ronde/data/batch_plan.h"
+#include "ronde/models/module_trace.h"
 #include "ronde/parallel/distributed_optimizer.h"
 #include "ronde/parallel/gradient_scope.h"
 #include "ronde/train/loss_scaling.h"
@@ -65,7 +66,8 @@ class Learner {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<parallel::GradientMemory> gradient_memory_;
   std::optional<DistributedOptimizer> distributed_;
-  std::optional<LossScaling> scaling_;  // f16
+  std::optional<models::ModuleTrace> modules_;  // trace.modules, trace.operators
+  std::optional<LossScaling> scaling_;          // f16
 };
 
 }  // namespace ronde::train

@@ -24,10 +24,6 @@ double sample_bytes(const data::SampleKind& kind) {
                              sizeof(std::int64_t) * kind.class_values());
 }
 
-double width_of(const std::string& precision) {
-  return precision == "f32" ? 1.0 : 0.5;
-}
-
 std::int64_t batch_of(const Settings& settings, int ranks) {
   require_enough_samples(settings, ranks);
   return (settings.get<"train.batch">() + ranks - 1) / ranks;
@@ -43,18 +39,6 @@ std::string rate_text(double value, const char* unit) {
 
 std::string bytes_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(bytes));
-}
-
-// What the arithmetic runs in, and how fast that is.
-struct Arithmetic {
-  std::string name;
-  double tflops;
-};
-Arithmetic arithmetic_of(const Work& work, const MachineRates& machine) {
-  if (work.precision == "bf16" && machine.bf16 > 0) return {"bf16", machine.bf16};
-  if (work.precision == "f16" && machine.f16 > 0) return {"f16", machine.f16};
-  if (work.tf32 && machine.tf32 > 0) return {"tf32", machine.tf32};
-  return {"f32", machine.f32};
 }
 
 class Finder {
@@ -141,10 +125,10 @@ std::vector<SpeedLimit> speed_limits(const Work& work, const MachineRates& machi
   Finder finder(work, spread.ranks);
   const double sharers = gpu ? 1.0 : spread.ranks;
   const auto samples = static_cast<double>(work.batch);
-  const Arithmetic arithmetic = arithmetic_of(work, machine);
-  finder.own("compute", work.flops, arithmetic.tflops * 1e12 / sharers,
+  const ProductRate product = product_rate(machine, work.precision, work.tf32);
+  finder.own("compute", work.flops, product.tflops * 1e12 / sharers,
              fmt::format("{} a sample at {} in {}", rate_text(work.flops / samples / 1e9, "GFLOP"),
-                         rate_text(arithmetic.tflops, "TFLOP/s"), arithmetic.name));
+                         rate_text(product.tflops, "TFLOP/s"), product.name));
   finder.own(
       "memory bandwidth", work.touched, machine.memory_gb_s * 1e9 / sharers,
       fmt::format("{} a sample at {}", bytes_text(work.touched / samples), rate_text(machine.memory_gb_s, "GB/s")));

@@ -39,7 +39,10 @@ struct Session::Impl {
 
 Session::Session() : Session(Settings::load(Environment::of_process(), {})) {}
 
-Session::Session(const Settings& settings) : impl_(std::make_unique<Impl>()) {
+Session::Session(const Settings& settings) : Session(settings, [](comm::EngineOptions&) {}) {}
+
+Session::Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust)
+    : impl_(std::make_unique<Impl>()) {
   impl_->settings = settings;
   auto options = comm::engine_options(settings);
   auto bootstrap = comm::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
@@ -47,6 +50,7 @@ Session::Session(const Settings& settings) : impl_(std::make_unique<Impl>()) {
   if (impl_->recorder) impl_->scope.emplace(*impl_->recorder, "training");
   options.recorder = impl_->recorder.get();
   options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
+  adjust(options);
   impl_->engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <torch/torch.h>
@@ -19,6 +20,8 @@ class Session {
   // FAILS WITH: BadInput (a wrong setting), PeerLost, Timeout, System.
   Session();
   explicit Session(const Settings& settings);
+  // The same; `adjust` may change what the engine is made with, such as a link that is slow, for tests.
+  Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
   explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {});
   ~Session();

@@ -7,6 +7,7 @@
 #include "ronde/models/model.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
+#include "ronde/trace/span.h"
 #include "ronde/train/input.h"
 
 namespace ronde::train {
@@ -44,6 +45,13 @@ std::vector<std::int64_t> output_shape(const data::SampleKind& kind) {
   return {kind.classes};
 }
 
+// Copied to the device, which a trace shows; where there is none, as it is.
+torch::Tensor on(torch::Device device, const torch::Tensor& host) {
+  if (device.is_cpu()) return host;
+  RONDE_SPAN("copy to device", "copy", {{"bytes", host.nbytes()}});
+  return host.to(device);
+}
+
 // Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
 void check_output(models::Network& network, const data::SampleKind& kind, const Settings& settings,
                   torch::Device device) {
@@ -62,6 +70,7 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
 }  // namespace
 
 Task make_task(const Session& session) {
+  RONDE_SPAN("load");
   const Settings& settings = session.settings();
   data::Parts parts = open_data(session);
   Task task{
@@ -107,7 +116,7 @@ Samples samples_of(const data::Batch& batch, data::Range part, const Task& task,
   std::vector<std::int64_t> strides = {kind.channels * kind.height * kind.width, kind.height * kind.width, kind.width,
                                        1};
   if (kind.layout == data::Layout::ChannelsLast) strides = {strides[0], 1, kind.width * kind.channels, kind.channels};
-  samples.inputs = torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32).to(device);
+  samples.inputs = on(device, torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32));
   if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
   std::vector<std::int64_t> shape = {part.size()};
   if (kind.target == data::Target::Labels) shape.push_back(kind.classes);
@@ -115,9 +124,9 @@ Samples samples_of(const data::Batch& batch, data::Range part, const Task& task,
   if (kind.target == data::Target::Input)
     samples.targets = samples.inputs;
   else if (kind.target == data::Target::Labels)
-    samples.targets = torch::from_blob(share(batch.flags(), kind.flag_values()), shape, torch::kFloat32).to(device);
+    samples.targets = on(device, torch::from_blob(share(batch.flags(), kind.flag_values()), shape, torch::kFloat32));
   else
-    samples.targets = torch::from_blob(share(batch.classes(), kind.class_values()), shape, torch::kInt64).to(device);
+    samples.targets = on(device, torch::from_blob(share(batch.classes(), kind.class_values()), shape, torch::kInt64));
   return samples;
 }
 

@@ -36,6 +36,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       reporter_(session, log),
       totals_(session.world()) {
   require_batch(session, task_);
+  trace_job(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }
 
@@ -69,6 +70,7 @@ Outcome Trainer::run() {
   test();
   keeper_.finish();
   reporter_.note_input(loader.stages(), loader.skipped());
+  trace_input(session_, loader.stages(), loader.skipped());
   reporter_.end(outcome_.stopped(), keeper_.newest());
   if (outcome_.to_be_continued) {
     require_kept();
@@ -122,20 +124,29 @@ void Trainer::say_why_stopped() const {
 
 void Trainer::train(data::Loader& loader) {
   limit_.other_work_ended(monotonic_now());
-  for (auto batch = loader.next(); batch; batch = loader.next()) {
+  while (!complete()) {
+    const auto batch = next_batch(loader);
+    if (!batch) break;
     evaluated_ = !batch->facts().ends_epoch && !is_last(outcome_.steps + 1);
     const bool more = one_step(loader, *batch);
     if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
     if (!more || outcome_.stopped() || reached_target()) break;
   }
+  if (session_.recorder()) session_.recorder()->end_step();
+}
+
+// A step begins with waiting for its samples.
+std::optional<data::Batch> Trainer::next_batch(data::Loader& loader) const {
+  if (session_.recorder()) session_.recorder()->step(outcome_.steps + 1);
+  return loader.next();
 }
 
 bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
   const std::int64_t number = ++outcome_.steps;
   session_.engine().set_step(number);
-  if (session_.recorder()) session_.recorder()->step(number);
   Totals mine = learner_.step(number, batch);
   parallel::trace_arena();
+  clock_.step(session_.recorder());
   mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;
@@ -174,6 +185,7 @@ void Trainer::see(std::int64_t step, const Totals& totals) {
 }
 
 void Trainer::end_epoch(std::int64_t epoch) {
+  if (session_.recorder()) session_.recorder()->end_step();
   if (const auto last = totals_.last()) see(outcome_.steps, *last);
   if (outcome_.stopped()) return;
   learner_.come_together();

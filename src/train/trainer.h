@@ -13,6 +13,7 @@
 #include "ronde/train/session.h"
 #include "ronde/train/task.h"
 #include "ronde/train/time_limit.h"
+#include "ronde/train/trace_facts.h"
 
 namespace ronde::train {
 
@@ -44,6 +45,7 @@ class Trainer {
   void require_kept() const;
   void say_complete() const;
   void train(data::Loader& loader);
+  std::optional<data::Batch> next_batch(data::Loader& loader) const;
   bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
   bool wants_to_leave(bool ends_epoch);
   void say_why_stopped() const;
@@ -67,6 +69,7 @@ class Trainer {
   Outcome outcome_;
   std::chrono::nanoseconds input_waited_{0};
   std::optional<std::chrono::nanoseconds> evaluation_time_;
+  TracedClock clock_;
   bool evaluated_ = true;  // the epoch that ended last
 };
 

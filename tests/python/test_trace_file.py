@@ -223,6 +223,30 @@ def test_only_the_steps_of_the_window_are_recorded(program, tmp_path):
     assert [entry["args"]["step"] for entry in trace.named("forward")] == [3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    ("patterns", "kept"),
+    [
+        ("forward,grad.*", {"forward", "grad.0", "grad.1", "grad.2"}),
+        ("-forward,-*load*,-copy", {"layer", "grad.0", "grad.1", "grad.2", "kernel"}),
+        ("step*", set()),
+    ],
+)
+def test_only_spans_that_the_filter_keeps_are_written(program, plain, tmp_path, patterns, kept):
+    record(program, "filter", tmp_path, patterns)
+    trace = Trace(file_in(tmp_path).read_bytes())
+    assert {entry["name"] for entry in trace.slices} == kept | {"step"}
+    assert not any(trace.open.values())
+    for name in kept:
+        assert [entry["args"] for entry in trace.named(name)] == [entry["args"] for entry in plain.named(name)]
+    layers = trace.named("layer")  # what lay inside a span that is left out stays
+    assert {entry["parent"] for entry in layers} <= {None} and len(layers) in (0, 3)
+    for entry in layers:
+        assert 5e6 <= entry["end"] - entry["begin"] < 500e6
+    assert [entry["args"]["step"] for entry in trace.named("step")] == [0, 1, 2]
+    assert trace.counter("queue") == plain.counter("queue") and trace.metadata()["flops"] == plain.metadata()["flops"]
+    assert len([entry for entry in trace.instants if entry["name"] == "checkpoint"]) == 3
+
+
 def test_what_is_dropped_is_counted_and_the_rest_still_nests(program, tmp_path):
     record(program, "flood", tmp_path)
     trace = Trace(file_in(tmp_path).read_bytes())

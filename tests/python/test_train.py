@@ -93,6 +93,73 @@ def test_gradients_travel_while_the_backward_pass_runs(train, tmp_path):
     assert len(passes) == 60 and len(inside) > 10, (len(passes), len(inside))
 
 
+def traces_of(folder, ranks=2):
+    return [Trace((folder / "trace" / f"trace-{rank:05}.perfetto-trace").read_bytes()) for rank in range(ranks)]
+
+
+def test_a_trace_tells_what_was_trained_and_where(train, tmp_path):
+    """Phases are spans of the training thread, and the facts that an analysis needs are metadata."""
+    job = train(2, "--trace-dir", "trace", train__epochs="1", checkpoint__every="10", comm__fusion_bytes="8MiB")
+    assert job.returncode == 0, job.stderr
+    first, second = traces_of(tmp_path)
+    for trace in (first, second):
+        spans = [entry for entry in trace.slices if trace.thread_of(entry) == "training"]
+        names = {entry["name"] for entry in spans}
+        assert {"load", "evaluate", "wait for input", "forward", "backward", "wait for communication"} <= names
+        steps = trace.named("step")
+        assert [entry["args"]["step"] for entry in steps] == list(range(1, 31))
+        (evaluation,) = trace.named("evaluate")
+        assert steps[-1]["end"] <= evaluation["begin"], "no step lasts into an evaluation"
+        for step, forward in zip(steps, trace.named("forward"), strict=True):
+            assert step["begin"] <= forward["begin"] and forward["end"] <= step["end"]
+        facts = json.loads(trace.metadata()["rank facts"])
+        assert 0.05 < facts["clock_ghz"] < 10 and facts["memory_limit_bytes"] > 1 << 20
+        stages = json.loads(trace.metadata()["input stages"])
+        assert stages[-1] == {"skipped": 0} and sum(stage.get("items", 0) for stage in stages) > 0
+        (clock,) = trace.counter("core clock")
+        assert all(0.05 < value < 10 for value in clock)
+    assert "checkpoint copy" in {entry["name"] for entry in first.slices}
+    facts = json.loads(first.metadata()["job"])
+    assert (facts["network"], facts["data"], facts["batch"], facts["precision"]) == ("lenet", "glyphs", 20, "f32")
+    assert facts["parameters"] > 1000 and facts["samples"] == 600 and facts["threads"] >= 1
+    assert facts["settings"]["comm.fusion_bytes"] == "8MiB" and "comm.static" not in facts["settings"]
+    layers = json.loads(first.metadata()["layers"])
+    assert sum(layer["parameters"] for layer in layers) == facts["parameters"]
+    assert "job" not in second.metadata() and "layers" not in second.metadata()
+
+
+def test_collectives_have_the_same_number_on_all_ranks_and_tell_when_they_were_asked_for(train, tmp_path):
+    assert train(2, "--trace-dir", "trace", "--trace-steps", "5..20").returncode == 0
+    numbers = []
+    for trace in traces_of(tmp_path):
+        moves = [entry for entry in trace.named("allreduce") if trace.tracks[entry["track"]].name == "move: world"]
+        for entry in moves:
+            assert 0 <= entry["args"]["arrived_us"] <= entry["args"]["first_arrived_us"]
+        numbers.append({entry["args"]["sequence"]: entry["args"]["bytes"] for entry in moves})
+    common = numbers[0].keys() & numbers[1].keys()
+    assert len(common) >= len(numbers[0]) - 4 > 10  # a window does not close at the same moment on all
+    assert all(numbers[0][number] == numbers[1][number] for number in common)
+
+
+def test_modules_and_operators_are_recorded_on_request(train, tmp_path):
+    job = train(2, "--trace-dir", "trace", "--trace-modules", "true", "--trace-operators", "true", train__epochs="1")
+    assert job.returncode == 0, job.stderr
+    trace = traces_of(tmp_path)[0]
+    modules = [entry for entry in trace.slices if entry["categories"] == ["module"]]
+    layers = {layer["name"] for layer in json.loads(trace.metadata()["layers"]) if layer["parameters"] > 0}
+    for name in ("forward", "backward"):
+        passes = trace.named(name)
+        inside = {
+            entry["name"]
+            for entry in modules
+            if any(one["begin"] <= entry["begin"] and entry["end"] <= one["end"] for one in passes)
+        }
+        assert layers <= inside, layers - inside
+    operators = {entry["name"] for entry in trace.slices if entry["categories"] == ["operator"]}
+    assert {"conv2d", "convolution_backward"} <= operators
+    assert not any(trace.open.values())
+
+
 def test_eval_gives_what_training_said(train, tmp_path, build_dir, clean_env):
     assert train(2).returncode == 0
     said = [line for line in log_of(tmp_path) if line["kind"] == "epoch"][-1]

@@ -6,14 +6,13 @@
 #include <map>
 #include <set>
 
+#include "ronde/base/cost_fit.h"
 #include "ronde/comm/cost_model.h"
 
 namespace ronde::bench::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using comm::CostFit;
-using comm::CostPoint;
 
 // Columns that an algorithm of our link fills, and its name. The link of one machine has one.
 struct Column {
@@ -62,7 +61,7 @@ std::optional<CostFit> fit_of(const Json& rows, const Kind& kind, const std::str
     points.push_back({row.at("bytes").get<double>(), row.at(column).get<double>()});
     sizes.insert(points.back().bytes);
   }
-  return sizes.size() < 2 ? std::nullopt : std::optional(comm::fit_cost(points));
+  return sizes.size() < 2 ? std::nullopt : std::optional(fit_cost(points));
 }
 
 Json bandwidth_of(const CostFit& fit) {

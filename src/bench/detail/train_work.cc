@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
 #include "ronde/bench/detail/lent.h"
@@ -22,6 +24,8 @@ constexpr std::int64_t kClasses = 10;
 constexpr int kWatchedSteps = 5;  // the first ones still find their memory
 
 models::ModelOptions model_options(const std::string& name) {
+  if (name == "resnet20")  // as recipes/demo.toml has it
+    return {.name = name, .classes = kClasses, .channels = 1, .height = 20, .width = 20};
   if (name == "resnet18-cifar") return {.name = name, .classes = kClasses, .channels = 3, .height = 32, .width = 32};
   return {.name = name, .classes = kClasses, .channels = 1, .height = 28, .width = 28};
 }
@@ -30,15 +34,18 @@ models::ModelOptions model_options(const std::string& name) {
 
 TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap> bootstrap)
     : bootstrap_(std::move(bootstrap)),
-      fusion_bytes_(static_cast<double>(options.settings.get<"comm.fusion_bytes">())) {
-  const bool ours = options.variant == "ours" || options.variant == "ours_after";
+      fusion_bytes_(static_cast<double>(options.settings.get<"comm.fusion_bytes">())),
+      traced_(options.variant == "traced") {
+  const bool ours = options.variant == "ours" || options.variant == "ours_after" || traced_;
   if (!ours && options.variant != "alone" && options.variant != "alone_arena")
     throw Error::bad_input("--variant {}: there is no such variant of a training step", options.variant);
   at::set_num_threads(1);
   if (options.variant != "alone") parallel::install_arena(parallel::arena_options(options.settings));
+  if (traced_) start_recorder();
   if (ours) {
-    engine_ =
-        std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), bench_engine_options(options.settings));
+    comm::EngineOptions engine_options = bench_engine_options(options.settings);
+    engine_options.recorder = recorder_.get();
+    engine_ = std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), std::move(engine_options));
   }
   torch::manual_seed(0);  // every rank begins with the same weights
   const models::ModelOptions model = model_options(options.model);
@@ -54,7 +61,24 @@ TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap
       *engine_, parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(network_->parameters())});
   optimizer_ = std::make_unique<parallel::DistributedOptimizer>(
       *sgd_, parallel::named(*network_), engine_->world(),
-      parallel::DistributedOptions{.overlap = options.variant == "ours"});
+      parallel::DistributedOptions{.overlap = options.variant != "ours_after"});
+}
+
+TrainWork::~TrainWork() {
+  optimizer_.reset();
+  memory_.reset();
+  engine_.reset();  // its thread records until it ends
+  scope_.reset();
+  recorder_.reset();
+  std::error_code ignored;
+  if (traced_) std::filesystem::remove(trace_, ignored);
+}
+
+void TrainWork::start_recorder() {
+  trace_ = std::filesystem::temp_directory_path() / fmt::format("ronde-bench-{}.perfetto-trace", getpid());
+  recorder_ = std::make_unique<trace::Recorder>(
+      trace::RecorderOptions{.file = trace_, .rank = bootstrap_->rank(), .started = false});
+  scope_.emplace(*recorder_, "training");
 }
 
 double TrainWork::answer(const Command& command) {
@@ -64,19 +88,30 @@ double TrainWork::answer(const Command& command) {
     for (int i = 0; i < kWatchedSteps; ++i) step();
     return worst(static_cast<double>(peak.bytes()));
   }
+  const bool recorded = command.what == "recorded";
+  if (recorded && !traced_) throw Error(Error::Kind::Bug, "only a variant that is traced can be recorded");
+  if (recorded) recorder_->start();
   const double time = time_rounds(command, [this] { step(); });
+  if (recorded) recorder_->stop();
   if (optimizer_) check_weights();
   return worst(time);
 }
 
+// With the spans that `ronde train` has.
 void TrainWork::step() {
+  if (recorder_) recorder_->step(++steps_);
   if (optimizer_) {
     optimizer_->zero_grad();
   } else {
     sgd_->zero_grad();
   }
-  const torch::Tensor loss = torch::nn::functional::cross_entropy(network_->forward(inputs_), labels_);
+  torch::Tensor loss;
   {
+    RONDE_SPAN("forward");
+    loss = torch::nn::functional::cross_entropy(network_->forward(inputs_), labels_);
+  }
+  {
+    RONDE_SPAN("backward");
     const parallel::GradientScope scope(memory_.get());
     loss.backward();
   }

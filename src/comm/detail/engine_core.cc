@@ -6,6 +6,7 @@
 #include "ronde/base/clock.h"
 #include "ronde/base/thread.h"
 #include "ronde/topology/affinity.h"
+#include "ronde/trace/span.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -251,7 +252,9 @@ void EngineCore::check_stalls() {
 
 void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
   ticket->engine_waits->fetch_add(1, std::memory_order_relaxed);
-  if (!ticket->ready()) ticket->engine->wait_for(ticket);
+  if (ticket->ready()) return;
+  const trace::Span span("wait for communication", "wait");
+  ticket->engine->wait_for(ticket);
 }
 
 void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {

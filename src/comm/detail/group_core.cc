@@ -17,6 +17,22 @@ AgreementOptions agreement_options(const EngineOptions& options, const Link* lin
           .deterministic = options.deterministic};
 }
 
+// What a recorder is told of a bucket.
+GroupTrace::Moved moved(const std::vector<Work>& works, std::size_t bytes, std::uint64_t sequence) {
+  GroupTrace::Moved facts{.what = name(works.front().description->operation),
+                          .sequence = sequence,
+                          .requests = works.size(),
+                          .bytes = bytes};
+  for (const Work& work : works) {
+    facts.wire += wire_bytes(work);
+    if (!work.ticket) continue;
+    const auto at = work.ticket->submitted;
+    facts.arrived = std::max(facts.arrived, at);
+    facts.first_arrived = facts.first_arrived.count() == 0 ? at : std::min(facts.first_arrived, at);
+  }
+  return facts;
+}
+
 }  // namespace
 
 GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> ranks, std::unique_ptr<Link> link)
@@ -113,11 +129,7 @@ Task GroupCore::move() {
     link_->use_algorithm(queue_.front().algorithm);
     co_await move_one(works);
     const Queued done = std::move(queue_.front());  // keeps what `works` points to
-    if (trace_.on()) {
-      std::size_t wire = 0;
-      for (const Work& work : works) wire += wire_bytes(work);
-      trace_.move_ends(name(works.front().description->operation), works.size(), done.bytes, wire);
-    }
+    if (trace_.on()) trace_.move_ends(moved(works, done.bytes, buckets_));
     link_->finish_bucket();
     ++buckets_;
     ++context_.statistics.buckets;

@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::chrono::nanoseconds kNone{0};
 
+double microseconds(std::chrono::nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e3;
+}
+
 }  // namespace
 
 GroupTrace::GroupTrace(trace::Recorder* recorder, const std::string& group) : recorder_(recorder) {
@@ -57,17 +61,26 @@ void GroupTrace::move_resumes() {
   wait_began_ = kNone;
 }
 
-void GroupTrace::move_ends(std::string_view what, std::size_t requests, std::size_t bytes, std::size_t wire) {
+void GroupTrace::move_ends(const Moved& moved) {
   if (!on() || move_began_ == kNone) return;
   const auto now = monotonic_now();
-  recorder_->span(
-      *move_,
-      {.name = recorder_->intern(what), .category = "comm", .begin_ns = move_began_.count(), .end_ns = now.count()},
-      {{"bytes", bytes},
-       {"wire_bytes", wire},
-       {"requests", requests},
-       {"waiting_us", static_cast<double>(waited_.count()) / 1e3},
-       {"moving_us", static_cast<double>((now - move_began_ - waited_).count()) / 1e3}});
+  // Since when it was there. A bucket may be agreed on and moved in one go with the request that completes it.
+  const auto since = [&](std::chrono::nanoseconds arrived) {
+    return arrived == kNone ? 0.0 : microseconds(std::max(move_began_ - arrived, kNone));
+  };
+  recorder_->span(*move_,
+                  {.name = recorder_->intern(moved.what),
+                   .category = "comm",
+                   .begin_ns = move_began_.count(),
+                   .end_ns = now.count()},
+                  {{"bytes", moved.bytes},
+                   {"wire_bytes", moved.wire},
+                   {"requests", moved.requests},
+                   {"sequence", moved.sequence},
+                   {"arrived_us", since(moved.arrived)},
+                   {"first_arrived_us", since(moved.first_arrived)},
+                   {"waiting_us", microseconds(waited_)},
+                   {"moving_us", microseconds(now - move_began_ - waited_)}});
   move_began_ = kNone;
 }
 

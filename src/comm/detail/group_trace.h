@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ronde/trace/recorder.h"
 
@@ -25,8 +27,16 @@ class GroupTrace {
   // The task that moves data cannot go on, or goes on.
   void move_waits();
   void move_resumes();
-  // `wire`: what the values took on their way, where `bytes` of them were compressed.
-  void move_ends(std::string_view what, std::size_t requests, std::size_t bytes, std::size_t wire);
+  struct Moved {
+    std::string_view what = {};  // "allreduce"
+    std::uint64_t sequence = 0;  // which one of the group, counted by all members alike, recorded or not
+    std::size_t requests = 0;    // in it
+    std::size_t bytes = 0;       // of their values,
+    std::size_t wire = 0;        // and what those took on their way, where they were compressed
+    // When this rank asked for the first of them and for the last; zero: it has joined, and asked for none.
+    std::chrono::nanoseconds first_arrived{0}, arrived{0};
+  };
+  void move_ends(const Moved& moved);
 
  private:
   trace::Recorder* recorder_;

@@ -3,13 +3,18 @@
 #include <memory>
 #include <utility>
 
-#include <ATen/record_function.h>
-
 namespace ronde::models::detail {
 namespace {
 
 // torch calls plain functions, which find the watch of their thread here.
 constinit thread_local OpWatch* current = nullptr;
+
+// Inputs as they were before the operation.
+struct Before final : at::ObserverContext {
+  std::vector<torch::Tensor> inputs;
+};
+
+}  // namespace
 
 void collect(const c10::IValue& value, std::vector<torch::Tensor>& tensors) {
   if (value.isTensor()) {
@@ -19,18 +24,11 @@ void collect(const c10::IValue& value, std::vector<torch::Tensor>& tensors) {
   }
 }
 
-// Inputs as they were before the operation.
-struct Before final : at::ObserverContext {
-  std::vector<torch::Tensor> inputs;
-};
-
 std::string_view short_name(const at::RecordFunction& function) {
   const std::string_view name = function.name();
   const auto colon = name.rfind(':');  // "aten::conv2d"
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
-
-}  // namespace
 
 struct OpWatch::Hooks {
   static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {

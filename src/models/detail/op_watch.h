@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ATen/record_function.h>
 #include <torch/torch.h>
 
 namespace ronde::models::detail {
@@ -13,6 +14,11 @@ struct Operation {
   std::vector<torch::Tensor> inputs;  // in the order of its arguments, those in lists included
   torch::Tensor output;               // the first, if it has several
 };
+
+// The tensors of an argument or result of an operation, those in a list included.
+void collect(const c10::IValue& value, std::vector<torch::Tensor>& tensors);
+// "conv2d" of "aten::conv2d".
+std::string_view short_name(const at::RecordFunction& function);
 
 // While it lives, `seen` is called for each of torch's operations that this thread calls itself: not for those that
 // they are made of. This way a network's forward() is the only place that says what it does. REQUIRES: lives on the

@@ -19,15 +19,16 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 // Trace time is the wall clock as it was at the start, carried on by CLOCK_MONOTONIC: ranks of one machine agree to
 // well under a microsecond, ranks of several as well as their wall clocks do, and a wall clock that is set does no
 // harm.
-Drain::Drain(LogBook& logs, Notes& notes, TickClock clock, const Identity& identity, Sink sink)
+Drain::Drain(LogBook& logs, Notes& notes, TickClock clock, const Options& options, Sink sink)
     : logs_(logs),
       notes_(notes),
       clock_(clock),
       sink_(std::move(sink)),
       base_(realtime_ns() - monotonic_ns()),
       line_(clock.sample()),
-      packets_(text_, identity.rank) {
-  packets_.process(identity.process_name, identity.pid);
+      packets_(text_, options.rank),
+      filter_(options.filter) {
+  packets_.process(options.process_name, options.pid);
   const std::int64_t now = monotonic_ns();
   packets_.clocks(now, trace_time(now), std::nullopt);
 }
@@ -52,7 +53,9 @@ void Drain::run() {
   for (const Note& note : notes) write_note(note);
   for (const Part& part : parts) {
     drain_log(*part.log, part.until);
-    if (part.finished) logs_.remove(*part.log);
+    if (!part.finished) continue;
+    open_kept_.erase(part.log->label().track);
+    logs_.remove(*part.log);
   }
   flush();
 }
@@ -89,7 +92,24 @@ void Drain::write_event(ThreadLog& log, const Slot& slot) {
     ns = std::max(line_.to_ns(slot.time), log.progress.last_ns);
     log.progress.last_ns = ns;
   }
-  packets_.event(slot, args_, slot.track != 0 ? slot.track : log.label().track, trace_time(ns));
+  const std::uint32_t track = slot.track != 0 ? slot.track : log.label().track;
+  if (is_kept(slot, track)) packets_.event(slot, args_, track, trace_time(ns));
+}
+
+// Spans of a track nest, so an end belongs to the last one that is open there, kept or not.
+bool Drain::is_kept(const Slot& slot, std::uint32_t track) {
+  const bool begins = slot.kind == Slot::Kind::Begin;
+  if (filter_.keeps_all() || track == kStepTrack || (!begins && slot.kind != Slot::Kind::End)) return true;
+  std::vector<bool>& open = open_kept_[track];
+  if (begins) {
+    const auto [known, is_new] = kept_names_.try_emplace(slot.name, true);
+    if (is_new) known->second = filter_.keeps(slot.name);
+    open.push_back(known->second);
+    return known->second;
+  }
+  const bool kept = open.back();
+  open.pop_back();
+  return kept;
 }
 
 void Drain::write_drops(ThreadLog& log) {

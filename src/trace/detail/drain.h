@@ -5,15 +5,20 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "ronde/trace/detail/packets.h"
+#include "ronde/trace/detail/span_filter.h"
 #include "ronde/trace/detail/thread_log.h"
 #include "ronde/trace/detail/tick_clock.h"
 
 namespace ronde::trace::detail {
+
+// The number of the track that has the steps. 0 is the process; further tracks and threads are numbered as they come.
+inline constexpr std::uint32_t kStepTrack = 1;
 
 // What is told to the recorder now and then, and goes to the writer by a list instead of a ring.
 struct NewTrack {
@@ -48,13 +53,14 @@ class Notes {  // Thread-safe.
 class Drain {
  public:
   using Sink = std::function<void(std::string_view packets)>;  // is given whole packets; must not throw
-  struct Identity {
+  struct Options {
     int rank;
     std::string process_name;
     std::int64_t pid;
+    SpanFilter filter = {};  // of spans; steps, instants, counters and metadata are written in any case
   };
 
-  Drain(LogBook& logs, Notes& notes, TickClock clock, const Identity& identity, Sink sink);
+  Drain(LogBook& logs, Notes& notes, TickClock clock, const Options& options, Sink sink);
 
   // Everything that was recorded before the call goes to the sink.
   void run();
@@ -65,6 +71,7 @@ class Drain {
   void write_note(const Note& note);
   void drain_log(ThreadLog& log, std::uint64_t until);
   void write_event(ThreadLog& log, const Slot& slot);  // with args_
+  bool is_kept(const Slot& slot, std::uint32_t track);
   void write_drops(ThreadLog& log);
   void flush();
 
@@ -77,6 +84,10 @@ class Drain {
   std::string text_;  // packets not yet given to the sink
   PacketWriter packets_;
   std::vector<Slot> args_;  // of one event; here so that it keeps its memory
+
+  const SpanFilter filter_;
+  std::unordered_map<const char*, bool> kept_names_;                // what the filter said; a text stays where it is
+  std::unordered_map<std::uint32_t, std::vector<bool>> open_kept_;  // by track: of each open span, whether it is kept
 };
 
 }  // namespace ronde::trace::detail

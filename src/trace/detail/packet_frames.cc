@@ -13,7 +13,7 @@
 namespace ronde::trace::detail {
 namespace {
 
-constexpr std::size_t kBuffer = 1 << 20;
+constexpr std::size_t kBuffer = 1 << 17;         // stays in the cache, and costs a small file nothing
 constexpr std::uint64_t kMostPacket = 1u << 28;  // metadata may be long; a length beyond that is garbage
 constexpr char kPacketTag = schema::trace::kPacket << 3 | 2;
 constexpr std::size_t kMostFrame = 11;  // tag and length

@@ -70,7 +70,7 @@ void RankBuilder::track(const ReadTrack& track) {
 }
 
 void RankBuilder::clocks(const ReadClocks& clocks) {
-  if (clocks.reference) draft(clocks.rank).clocks.push_back({clocks.trace, *clocks.reference});
+  draft(clocks.rank).clock.add(clocks);
 }
 
 void RankBuilder::event(const ReadEvent& event) {
@@ -80,6 +80,8 @@ void RankBuilder::event(const ReadEvent& event) {
   RankTrace& trace = state.rank->trace;
   if (state.row == Row::Process) return note(event, *state.rank);
   if (state.row == Row::Dropped) {  // counts go up, a track a thread
+    constexpr double kMost = 1e15;  // garbage beyond that
+    if (!(event.value >= 0 && event.value < kMost)) return;
     trace.dropped += static_cast<std::uint64_t>(std::max(0.0, event.value - state.last));
     state.last = std::max(state.last, event.value);
     return;

@@ -7,18 +7,14 @@
 
 #include "ronde/trace/reader.h"
 #include "ronde/trace/run.h"
+#include "ronde/trace/shared_clock.h"
 
 namespace ronde::trace::detail {
-
-// One moment on a file's clock and on the one that ranks share.
-struct ClockPoint {
-  std::int64_t trace = 0, reference = 0;
-};
 
 // What a file tells of one rank, times still as the file has them.
 struct RankDraft {
   RankTrace trace = {};
-  std::vector<ClockPoint> clocks = {};
+  SharedClock clock = {};
   bool farewell = false;  // the recorder closed the file
 };
 

@@ -90,6 +90,7 @@ class Ring {
     publish(slot, args);
     return true;
   }
+  std::uint64_t open() const { return open_; }  // spans that have begun
   // True once each time that half the ring has filled: the moment to wake the consumer.
   bool wants_wake() {
     if (head_.load(std::memory_order_relaxed) < wake_at_) [[likely]]

@@ -46,6 +46,8 @@ class ThreadLog {
   // The two ends of a span of that sort, both or none.
   void pair(const Slot& begin, const Slot& end, std::span<const Arg> args);
 
+  std::size_t open_spans() const { return ring_->open(); }
+
   // The thread will record no more; the writer may take the log back once it has read everything.
   void finish() { finished_.store(true, std::memory_order_release); }
 

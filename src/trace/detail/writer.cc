@@ -32,13 +32,12 @@ class NoSignals {
 
 }  // namespace
 
-Writer::Writer(std::filesystem::path path, Parts parts, const Drain::Identity& identity,
-               std::function<void()> on_failure)
+Writer::Writer(std::filesystem::path path, Parts parts, const Drain::Options& options, std::function<void()> on_failure)
     : file_(std::move(path)),
       parts_(parts),
       on_failure_(std::move(on_failure)),
       process_(::getpid()),
-      drain_(parts.logs, parts.notes, parts.clock, identity, [this](std::string_view packets) { append(packets); }) {
+      drain_(parts.logs, parts.notes, parts.clock, options, [this](std::string_view packets) { append(packets); }) {
   start();
 }
 

@@ -31,7 +31,7 @@ class Writer {
 
   // `on_failure` is called on the writer's thread when nothing more can be written; what comes after is thrown away.
   // FAILS WITH: System, when the file cannot be made or the thread not started.
-  Writer(std::filesystem::path path, Parts parts, const Drain::Identity& identity, std::function<void()> on_failure);
+  Writer(std::filesystem::path path, Parts parts, const Drain::Options& options, std::function<void()> on_failure);
   // Writes what is left, and how many events were dropped.
   ~Writer();
   Writer(const Writer&) = delete;

@@ -1,0 +1,79 @@
+"""Trainings with a fault put in on purpose (tests/faults): their traces show it, so a report has something to find."""
+
+import json
+import statistics
+import subprocess
+
+import pytest
+from test_trace_file import Trace
+
+
+@pytest.fixture
+def traces(build_dir, clean_env, tmp_path):
+    """traces("slow-rank"): the traces of two ranks."""
+
+    def run(kind: str) -> list[Trace]:
+        job = subprocess.run(
+            [build_dir / "ronde", "run", "-n", "2", "--log-level", "error", build_dir / "report_fault", kind],
+            env=clean_env | {"RONDE_TRACE_DIR": str(tmp_path / "trace")},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )  # fmt: skip
+        assert job.returncode == 0, job.stderr
+        return [Trace((tmp_path / "trace" / f"trace-{rank:05}.perfetto-trace").read_bytes()) for rank in range(2)]
+
+    return run
+
+
+def median_ms(trace: Trace, name: str) -> float:
+    return statistics.median(entry["end"] - entry["begin"] for entry in trace.named(name)) / 1e6
+
+
+def test_a_healthy_training_has_what_a_report_needs(traces):
+    both = traces("healthy")
+    for trace in both:
+        assert [entry["args"]["step"] for entry in trace.named("step")] == list(range(1, 41))
+        for name in ("forward", "backward", "wait for input"):
+            assert len(trace.named(name)) == 40
+        assert [stage.get("name") for stage in json.loads(trace.metadata()["input stages"])].count("augment") == 1
+    assert json.loads(both[0].metadata()["job"])["parameters"] > 1_000_000
+
+
+def test_one_rank_computes_longer(traces):
+    first, second = traces("slow-rank")
+    # Spun in the forward pass, a third of forward and backward together: more than the forward pass itself varies.
+    assert median_ms(second, "forward") > 1.4 * median_ms(first, "forward")
+
+
+def test_the_input_sleeps(traces):
+    for trace in traces("slow-input"):
+        assert median_ms(trace, "augment") > 0.3
+        assert median_ms(trace, "wait for input") > 5
+
+
+def test_the_link_is_late(traces):
+    for trace in traces("slow-link"):
+        moves = [entry for entry in trace.named("allreduce") if entry["categories"] == ["comm"]]
+        assert moves and min(entry["end"] - entry["begin"] for entry in moves) > 4.9e6
+
+
+def test_rank_0_evaluates_alone(traces):
+    first, second = traces("rank0-eval")
+    evaluations = first.named("evaluate")
+    assert len(evaluations) == 4 and not second.named("evaluate")
+    waits = second.named("wait for communication")
+    for one in evaluations:
+        middle = (one["begin"] + one["end"]) / 2
+        assert any(wait["begin"] < middle < wait["end"] for wait in waits)
+
+
+def test_all_gradients_travel_at_the_end(traces):
+    trace = traces("late-bucket")[0]
+    moves = [entry for entry in trace.named("allreduce") if entry["args"]["bytes"] > 1 << 20]
+    late = 0
+    for backward in trace.named("backward")[5:]:
+        length = backward["end"] - backward["begin"]
+        late += not any(backward["begin"] < move["begin"] < backward["end"] - 0.1 * length for move in moves)
+    assert late > 30, "a bucket that travels while most of the backward pass is still to come"
