@@ -62,6 +62,21 @@ if(HDF5_FOUND)
   use_file_library("${HDF5_C_LIBRARIES}" "${HDF5_C_INCLUDE_DIRS}")
 endif()
 
+# Not for samples: traces for Vampir.
+find_path(OTF2_INCLUDE_DIR otf2/otf2.h)
+find_library(OTF2_LIBRARY otf2)
+set(RONDE_HAVE_OTF2 NO)
+if(OTF2_INCLUDE_DIR AND OTF2_LIBRARY)
+  set(RONDE_HAVE_OTF2 YES)
+  file(STRINGS "${OTF2_INCLUDE_DIR}/otf2/OTF2_GeneralDefinitions.h" otf2_numbers
+       REGEX "#define OTF2_VERSION_(MAJOR|MINOR|BUGFIX)[ \t]+[0-9]+")
+  list(TRANSFORM otf2_numbers REPLACE ".*[ \t]([0-9]+)$" "\\1")
+  list(JOIN otf2_numbers "." OTF2_VERSION)
+else()
+  set(OTF2_LIBRARY "")
+endif()
+mark_as_advanced(OTF2_INCLUDE_DIR OTF2_LIBRARY)
+
 record_part(NAME libjpeg-turbo FOUND ${RONDE_HAVE_JPEG} VERSION "${JPEG_VERSION}" PACKAGE libjpeg62-turbo-dev
             PURPOSE "JPEG pictures" DETAIL "")
 record_part(NAME libpng FOUND ${RONDE_HAVE_PNG} VERSION "${PNG_VERSION_STRING}" PACKAGE libpng-dev
@@ -72,3 +87,5 @@ record_part(NAME LMDB FOUND ${RONDE_HAVE_LMDB} VERSION "${LMDB_VERSION}" PACKAGE
             PURPOSE "LMDB files" DETAIL "")
 record_part(NAME HDF5 FOUND ${RONDE_HAVE_HDF5} VERSION "${HDF5_VERSION}" PACKAGE libhdf5-dev
             PURPOSE "HDF5 files" DETAIL "")
+record_part(NAME OTF2 FOUND ${RONDE_HAVE_OTF2} VERSION "${OTF2_VERSION}" PACKAGE libotf2-trace-dev
+            PURPOSE "traces for Vampir" DETAIL "")

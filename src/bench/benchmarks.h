@@ -10,9 +10,11 @@ Report run_control(const Options& options);
 Report run_decode(const Options& options);
 Report run_nodes(const Options& options);
 Report run_records(const Options& options);
+Report run_report(const Options& options);
 Report run_roofline(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);
+Report run_trace(const Options& options);
 Report run_train(const Options& options);
 Report run_step_autotuned(const Options& options);  // a part of the one before: autotune.cc
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ronde/base/cost_fit.h"
 #include "ronde/base/error.h"
 #include "ronde/base/units.h"
 #include "ronde/bench/benchmarks.h"
@@ -17,7 +18,6 @@
 #include "ronde/bench/detail/roofline_memory.h"
 #include "ronde/bench/detail/turns.h"
 #include "ronde/bench/roofline_file.h"
-#include "ronde/comm/cost_model.h"
 #include "ronde/device/device.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
@@ -145,14 +145,14 @@ class Roofline {
     try {
       detail::Contestant ronde(detail::our_entrant("allreduce", detail::cpus_for(ranks), options_));
       ronde.wait_until_ready(detail::start_deadline());
-      std::vector<comm::CostPoint> points;
+      std::vector<CostPoint> points;
       for (const std::size_t bytes : kExchanged) {
         const std::vector<detail::Heat> heats{
             {.name = "heap", .what = "heap", .ask = [&](const auto& command) { return ronde.ask(command); }}};
         const auto us = detail::take_turns(heats, {.what = "", .dtype = "f32", .bytes = bytes}, 1);
         if (us[0]) points.push_back({.bytes = static_cast<double>(bytes), .us = *us[0]});
       }
-      const comm::CostFit fit = comm::fit_cost(points);
+      const CostFit fit = fit_cost(points);
       rates_.allreduce_ranks = ranks;
       rates_.allreduce_us = fit.latency_us;
       rates_.allreduce_gb_s = fit.gb_per_s();

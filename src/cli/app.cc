@@ -10,9 +10,11 @@
 #include "ronde/cli/check.h"
 #include "ronde/cli/data.h"
 #include "ronde/cli/info.h"
+#include "ronde/cli/report.h"
 #include "ronde/cli/run.h"
 #include "ronde/cli/stage.h"
 #include "ronde/cli/start_rank.h"
+#include "ronde/cli/trace.h"
 #include "ronde/cli/train.h"
 
 namespace ronde::cli {
@@ -95,7 +97,9 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   add_train(app, command);
   add_bench(app, command);
   add_data(app, command);
+  add_report(app, command);
   add_stage(app, command);
+  add_trace(app, command);
   add_check_rank(app, command);
   RunLine line;
   add_run(app, line, command);

@@ -82,7 +82,8 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .tensors = parse_counts("--tensors", flags.tensors, 1, kMostTensors),
           .model = flags.model,
           .batch = parse_batch(flags),
-          .turns = flags.turns.empty() ? 5 : parse_count("--turns", flags.turns, 1, kMostTurns),
+          .turns = flags.turns.empty() ? (flags.name == "trace" ? 20 : 5)
+                                       : parse_count("--turns", flags.turns, 1, kMostTurns),
           .compute_us = parse_microseconds(flags.compute),
           .compare = flags.compare,
           .autotune = flags.autotune,
@@ -144,9 +145,10 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
           "allreduce: a list such as 4,1KiB,64MiB; roofline: of the file that is read; records: of one, and of all")
       ->type_name("BYTES");
   bench
-      .add_option("--turns", flags.turns,
-                  "allreduce, step, train: how often each contestant has its turn, default 5; "
-                  "roofline: how long each part takes, in fifths of a second")
+      .add_option(
+          "--turns", flags.turns,
+          "allreduce, step, train: how often each contestant has its turn, default 5; trace: pairs, default 20; "
+          "roofline: how long each part takes, in fifths of a second")
       ->type_name("N");
   bench
       .add_option("--python", flags.python,

@@ -20,7 +20,7 @@ constexpr std::size_t kNamed = 10;  // bad samples that are printed; the manifes
 // As they were typed: CLI11 would say less than we can.
 struct PackFlags {
   std::string source, destination, format, short_side, quality, shard_size, seed;
-  bool shuffle = false;
+  bool shuffle = false, overwrite = false;
 };
 
 std::uint64_t parse_size(const std::string& text) {
@@ -50,6 +50,7 @@ data::files::PackOptions options_of(const PackFlags& flags, const Context& conte
   if (flags.shuffle)
     options.shuffle_seed = flags.seed.empty() ? 0 : parse_count<std::uint64_t>("--seed", flags.seed, 0, UINT64_MAX);
   options.stop_on_error = context.settings.get<"data.on_error">() == "stop";
+  options.overwrite = flags.overwrite;
   options.threads = static_cast<int>(context.settings.get<"data.threads">());
   return options;
 }
@@ -93,6 +94,8 @@ void add_data_pack(CLI::App& data, std::function<int(const Context&)>& command) 
       ->type_name("PIXELS");
   pack_command->add_option("--quality", flags->quality, "Of those pictures, 1 to 100, default 90")->type_name("NUMBER");
   pack_command->add_option("--shard-size", flags->shard_size, "Of a file, default 256MiB")->type_name("BYTES");
+  pack_command->add_flag("--overwrite", flags->overwrite,
+                         "Begin anew where another source or other options were interrupted on their way to DEST");
   pack_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return pack(*flags, context); }; });
 }

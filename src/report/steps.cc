@@ -86,11 +86,11 @@ SlowestRank slowest_of(const StepTable& table) {
     slow.rank = most->first;
     slow.host = found->host;
     slow.text = fmt::format(
-        "rank {} on {} has most work in {:.0f} % of the steps, {:.0f} % more than the mean: its node is slow, or its "
-        "share is larger",
+        "Rank {} on {} has most work in {:.0f} % of the steps, {:.0f} % more than the mean: its node is slow, or its "
+        "share is larger.",
         slow.rank, slow.host, 100 * slow.share_of_steps, 100 * slow.excess);
   } else {
-    slow.text = "the rank with most work changes from step to step: noise or uneven samples, no slow node";
+    slow.text = "The rank with most work changes from step to step: noise or uneven samples, no slow node.";
   }
   return slow;
 }

@@ -63,8 +63,8 @@ TEST(SlowestRank, IsNamedWhenItIsAlwaysTheSame) {
   EXPECT_NEAR(slow.share_of_steps, 1, 1e-9);
   EXPECT_NEAR(slow.excess, 80.0 / 60 - 1, 1e-9);
   EXPECT_EQ(slow.text,
-            "rank 2 on node7 has most work in 100 % of the steps, 33 % more than the mean: its node is slow, or its "
-            "share is larger");
+            "Rank 2 on node7 has most work in 100 % of the steps, 33 % more than the mean: its node is slow, or its "
+            "share is larger.");
 }
 
 TEST(SlowestRank, IsNobodyWhenItWanders) {

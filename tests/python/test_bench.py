@@ -37,6 +37,7 @@ def test_the_list(ronde):
         "roofline",
         "span",
         "step",
+        "trace",
         "train",
     ]
 
@@ -111,6 +112,15 @@ def test_step(bench):
     assert row["step_us"] > 1000
     assert row["ratio_contiguous"] == pytest.approx(row["contiguous_us"] / (row["step_us"] - 1000))
     assert "summary" not in report, "the bar is for a step without computation"
+
+
+def test_trace(bench):
+    report = bench("trace", "--turns", "2", "--batch", "4")
+    (row,) = report["rows"]
+    assert (row["ranks"], row["model"], row["batch"], row["pairs"]) == (2, "resnet20", 4, 2)
+    assert row["step_us"] > 0 and row["recorded_us"] > 0 and row["ratio"] > 0
+    bar = report["summary"]["recorded_over_plain"]
+    assert bar["value"] == row["ratio"] and bar["bar"] == 1.01
 
 
 @pytest.mark.parametrize("model", ["many-small", "resnet50"])

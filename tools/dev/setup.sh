@@ -8,11 +8,11 @@ torch_cuda_size="3 GB to download, 8 GB on disk, most of it CUDA libraries"
 apt_packages=(
   g++ cmake ninja-build ccache mold git ca-certificates python3-dev python3-venv
   libhwloc-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev zlib1g-dev
-  libjpeg62-turbo-dev libpng-dev libtiff-dev liblmdb-dev libhdf5-dev
+  libjpeg62-turbo-dev libpng-dev libtiff-dev liblmdb-dev libhdf5-dev libotf2-trace-dev
   libgtest-dev libopenmpi-dev openmpi-bin libmpich-dev
 )
 # What only tests start. Without it they are skipped.
-test_packages=(mpich slurm-wlm munge iproute2 clang-14 libclang-rt-14-dev)
+test_packages=(mpich slurm-wlm munge iproute2 otf2-tools clang-14 libclang-rt-14-dev chromium)
 
 set_up() {
   set_up_system

@@ -1,0 +1,118 @@
+#include "ronde/cli/report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/base/format.h"
+#include "ronde/base/hardware.h"
+#include "ronde/base/json_text.h"
+#include "ronde/base/terminal.h"
+#include "ronde/bench/roofline_file.h"
+#include "ronde/report/document.h"
+#include "ronde/report/page/page.h"
+#include "ronde/report/text.h"
+
+namespace ronde::cli {
+namespace {
+
+struct ReportFlags {
+  std::vector<std::string> folders;
+  std::string steps, html, roofline, allreduce;
+  bool json = false, text = false, guide = false;
+};
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error::bad_input("'{}' cannot be opened", file.string());
+  return (std::ostringstream() << in.rdbuf()).str();
+}
+
+// What the user names goes before what was measured on this machine; the report asks whether that is where the run was.
+report::AnalysisOptions options_of(const ReportFlags& flags, const Context& context) {
+  report::AnalysisOptions options{.steps = parse_step_window(flags.steps)};
+  if (!flags.allreduce.empty()) {
+    options.allreduce_json = content_of(flags.allreduce);
+    options.allreduce_file = flags.allreduce;
+  }
+  if (!flags.roofline.empty()) {
+    options.rates = bench::read_roofline(flags.roofline);
+    return options;
+  }
+  const auto measured = bench::default_roofline(context.environment);
+  if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = bench::read_roofline(measured);
+  return options;
+}
+
+void write_page(const std::filesystem::path& file, const nlohmann::ordered_json& document) {
+  std::ofstream out(file, std::ios::binary);
+  out << report::html_page(document);
+  if (!out.flush()) throw Error::system(errno, "'{}' cannot be written", file.string());
+}
+
+// Beside the traces, unless the user says where.
+std::filesystem::path page_path(const ReportFlags& flags, const nlohmann::ordered_json& document) {
+  if (!flags.html.empty()) return flags.html;
+  const std::filesystem::path source = document["source"].get<std::string>();
+  return (std::filesystem::is_directory(source) ? source : source.parent_path()) / "report.html";
+}
+
+int report_on(const ReportFlags& flags, const Context& context) {
+  if (flags.json + flags.text + flags.guide > 1)
+    throw Error::bad_input("--json, --text and --guide each say what to print: give one of them");
+  if (flags.folders.empty())
+    throw Error::bad_input("which trace? The folder that a training was given with --trace-dir");
+  const std::vector<std::filesystem::path> folders(flags.folders.begin(), flags.folders.end());
+  const bool page = !flags.html.empty() || !(flags.json || flags.text || flags.guide);
+  report::AnalysisOptions options = options_of(flags, context);
+  options.timeline = page;
+  const nlohmann::ordered_json document = report::document_of(folders, options);
+  const bool colour = Paint::choose(context.settings.get<"cli.color">(), stdout, context.environment).on();
+  if (flags.json)
+    fmt::print("{}\n", json_text(document));
+  else
+    fmt::print("{}", flags.guide ? report::guide_text(document, colour) : report::text_report(document, colour));
+  if (!page) return 0;
+  const auto file = page_path(flags, document);
+  write_page(file, document);
+  fmt::print(stderr, "report: {}\n", file.string());
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, std::function<int(const Context&)>& command) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* report_command =
+      app.add_subcommand("report", "After a training with --trace-dir: where the time went, why, and what to change");
+  report_command->add_option("FOLDER", flags->folders,
+                             "Traces of a run; several runs: how they scale, or two side by side");
+  report_command->add_option("--steps", flags->steps, "These steps alone, as 10..40")->type_name("STEPS");
+  report_command->add_option("--html", flags->html, "Where the page goes; default report.html beside the traces")
+      ->type_name("FILE");
+  report_command->add_flag("--text", flags->text, "Print only, and write no page");
+  report_command->add_flag("--json", flags->json, "Everything, for scripts");
+  report_command->add_flag("--guide", flags->guide,
+                           "The order in which to tune, where this run stands, and the next experiment as a command");
+  report_command
+      ->add_option(
+          "--roofline", flags->roofline,
+          "What 'ronde bench roofline' wrote on the run's node; default ~/.cache/ronde/roofline.json, if it is "
+          "of the same processor")
+      ->type_name("FILE");
+  report_command
+      ->add_option("--allreduce", flags->allreduce, "What 'ronde bench allreduce --json' printed on the run's ranks")
+      ->type_name("FILE");
+  report_command->callback(
+      [&command, flags] { command = [flags](const Context& context) { return report_on(*flags, context); }; });
+}
+
+}  // namespace ronde::cli

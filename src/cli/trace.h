@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+
+#include "ronde/cli/app.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ronde::cli {
+
+// Adds `ronde trace`; when it is chosen, sets `command`.
+void add_trace(CLI::App& app, std::function<int(const Context&)>& command);
+
+}  // namespace ronde::cli

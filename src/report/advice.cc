@@ -1,0 +1,134 @@
+#include "ronde/report/advice.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ronde/base/format.h"
+#include "ronde/report/rules.h"
+
+namespace ronde::report {
+namespace {
+
+constexpr double kExplains = 0.5;  // of a symptom's gain: then its cause is enough
+constexpr double kGood = 0.85, kFair = 0.6;
+constexpr double kMost = 0.5;  // of what is lost
+
+// What follows from what: the second says no more than the first where the first explains half of it.
+struct Follows {
+  std::string_view cause, symptom;
+};
+constexpr auto kFollows = std::to_array<Follows>({
+    {"not_bound", "imbalance"},          // threads that move make ranks slow by turns
+    {"evaluation", "imbalance"},         // work of one rank that reaches into its step
+    {"checkpoint", "imbalance"},         //
+    {"sequential", "imbalance"},         //
+    {"no_overlap", "late_bucket"},       // all buckets are late
+    {"no_overlap", "communication"},     // it need not be faster if it can be hidden
+    {"late_bucket", "communication"},    //
+    {"small_buckets", "communication"},  // the network is not slow: it is asked too often
+});
+
+bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
+  return std::ranges::any_of(kFollows, [&](const Follows& pair) {
+    if (pair.symptom != advice.rule) return false;
+    const auto cause = std::ranges::find(all, pair.cause, &Advice::rule);
+    return cause != all.end() && cause->gain >= std::max(kLeastGain, kExplains * advice.gain);
+  });
+}
+
+void append(std::vector<Advice>& all, std::vector<Advice> more) {
+  for (Advice& advice : more)
+    if (advice.gain >= kLeastGain) all.push_back(std::move(advice));
+}
+
+// The factor that costs most, of those that nothing below explains.
+const Factor* worst_leaf(const Factor& factor) {
+  if (factor.children.empty()) return &factor;
+  const Factor* worst = nullptr;
+  for (const Factor& child : factor.children)
+    if (const Factor* leaf = worst_leaf(child); !worst || leaf->value < worst->value) worst = leaf;
+  return worst;
+}
+
+// What the tree does not count as lost: the arithmetic could be faster.
+bool is_about_speed(const Advice& advice) {
+  return advice.rule == "precision" || advice.rule == "batch";
+}
+
+std::string how_far(const Evidence& evidence) {
+  const std::size_t ranks = evidence.run.ranks.size();
+  return fmt::format("Training reaches {:.0f} % of what {} could do", 100 * evidence.efficiency.parallel.value,
+                     ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks));
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const Evidence& evidence) {
+  std::vector<Advice> all;
+  append(all, rules::of_input(evidence));
+  append(all, rules::of_balance(evidence));
+  append(all, rules::of_communication(evidence));
+  append(all, rules::of_compute(evidence));
+  append(all, rules::of_phases(evidence));
+  if (auto advice = rules::of_serialisation(evidence, all)) all.push_back(std::move(*advice));
+  std::vector<Advice> kept;
+  for (const Advice& advice : all)
+    if (!only_follows(advice, all)) kept.push_back(advice);
+  std::ranges::stable_sort(kept, std::ranges::greater{}, &Advice::gain);
+  return kept;
+}
+
+std::string_view name(Verdict::State state) {
+  switch (state) {
+    case Verdict::State::Good: return "good";
+    case Verdict::State::Fair: return "fair";
+    case Verdict::State::Poor: return "poor";
+  }
+  return "";
+}
+
+Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) {
+  const double reached = evidence.efficiency.parallel.value;
+  const double score = std::min(reached, advice.empty() ? 1 : 1 - advice.front().gain);
+  Verdict verdict;
+  verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
+  verdict.text = how_far(evidence);
+  if (!advice.empty() && is_about_speed(advice.front()))
+    verdict.text += fmt::format("; up to {} of the time could be saved, because {}.",
+                                rules::percent(advice.front().gain), advice.front().because);
+  else if (!advice.empty())
+    verdict.text +=
+        fmt::format("; {} is lost because {}.",
+                    advice.front().gain >= kMost * (1 - reached) ? "most" : "the largest part", advice.front().because);
+  else if (verdict.state == Verdict::State::Good)
+    verdict.text += ", and nothing needs to be changed.";
+  else
+    verdict.text +=
+        fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.parallel)->name);
+  return verdict;
+}
+
+nlohmann::ordered_json to_json(const std::vector<Advice>& advice) {
+  using Json = nlohmann::ordered_json;
+  auto json = Json::array();
+  for (const Advice& one : advice) {
+    Json at = nullptr;
+    if (one.at) {
+      at = {{"rank", one.at->rank}};
+      at["step"] = one.at->step ? Json(*one.at->step) : Json(nullptr);
+      at["begin"] = one.at->begin;
+      at["end"] = one.at->end;
+    }
+    json.push_back({{"rule", one.rule},
+                    {"title", one.title},
+                    {"evidence", one.evidence},
+                    {"change", one.change},
+                    {"setting", one.setting},
+                    {"gain", one.gain},
+                    {"at", std::move(at)}});
+  }
+  return json;
+}
+
+}  // namespace ronde::report

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/hardware.h"
+#include "ronde/report/efficiency.h"
+#include "ronde/report/job_facts.h"
+#include "ronde/report/phases.h"
+#include "ronde/report/steps.h"
+#include "ronde/report/window.h"
+#include "ronde/trace/run.h"
+
+// What to change so that a run becomes faster, and how much it can bring at most. Pure.
+namespace ronde::report {
+
+// What was found out about the input's limit, as far as rules need it.
+struct InputEvidence {
+  std::string limit = {};  // the stage that the others wait for; empty: none
+  int threads = 0;         // of that stage, on a rank; 0: not known
+  double item_bytes = 0;   // mean size of what that stage hands on; 0: not known
+};
+
+// A collective takes latency + bytes / bandwidth. 0: not known.
+struct CommEvidence {
+  double latency_us = 0, bandwidth_gb_s = 0;
+};
+
+// All that rules look at. What is null is not known, and rules that need it say nothing.
+struct Evidence {
+  const trace::Run& run;
+  const Window& window;
+  const Efficiency& efficiency;
+  const StepTable& steps;
+  const Phases& phases;
+  const JobFacts& facts;
+  const InputEvidence* input = nullptr;
+  const CommEvidence* comm = nullptr;
+  const MachineRates* rates = nullptr;  // of the device that trains
+};
+
+// Where in the timeline it can be seen. Seconds since the window's begin.
+struct AdvicePlace {
+  int rank = 0;
+  std::optional<std::int64_t> step = {};  // none: outside of steps
+  double begin = 0, end = 0;
+};
+
+struct Advice {
+  std::string rule = {};      // "slow_rank"
+  std::string title = {};     // "One rank is slower than the others"
+  std::string evidence = {};  // sentences with the numbers
+  std::string change = {};    // what to do
+  std::string setting = {};   // "data.threads=8", or empty where no setting does it
+  double gain = 0;            // the most that it can bring, as a share of the run's time
+  std::optional<AdvicePlace> at = {};
+  std::string because = {};  // for the verdict: "rank 1 (node7) is 30 % slower than the others"
+};
+
+// The rules, in groups:
+//   input           input, small_files
+//   balance         clock, uneven_batch, slow_node, slow_rank, imbalance, not_bound
+//   communication   no_overlap, late_bucket, small_buckets, communication, serialisation
+//   compute         precision, batch
+//   phases          evaluation, checkpoint, sequential
+// Most gain first. What would bring less than kLeastGain is left out, and so is what only follows from something else
+// that is named. Empty: nothing is wrong.
+inline constexpr double kLeastGain = 0.02;
+std::vector<Advice> advise(const Evidence& evidence);
+
+struct Verdict {
+  enum class State { Good, Fair, Poor };
+  State state = State::Good;
+  std::string text = {};  // one sentence
+};
+std::string_view name(Verdict::State state);  // "good", "fair", "poor"
+
+// `advice`: what advise() returned for it.
+Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice);
+
+nlohmann::ordered_json to_json(const std::vector<Advice>& advice);
+
+}  // namespace ronde::report

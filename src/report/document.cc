@@ -1,0 +1,192 @@
+#include "ronde/report/document.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "ronde/base/error.h"
+#include "ronde/report/advice.h"
+#include "ronde/report/bottlenecks.h"
+#include "ronde/report/collectives.h"
+#include "ronde/report/efficiency.h"
+#include "ronde/report/guide.h"
+#include "ronde/report/input_limit.h"
+#include "ronde/report/job_facts.h"
+#include "ronde/report/json_parts.h"
+#include "ronde/report/layer_roofline.h"
+#include "ronde/report/operators.h"
+#include "ronde/report/phases.h"
+#include "ronde/report/profile.h"
+#include "ronde/report/scaling.h"
+#include "ronde/report/speed.h"
+#include "ronde/report/steps.h"
+#include "ronde/report/timeline.h"
+
+namespace ronde::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using trace::Run;
+
+// What every run gets, alone or among others.
+struct Basics {
+  Window window = {};
+  JobFacts facts = {};
+  Efficiency efficiency = {};
+  Phases phases = {};
+  Profile profile = {};
+  std::vector<std::string> problems = {};
+};
+
+Basics basics_of(const Run& run, const StepWindow& steps) {
+  Basics basics{.window = window_of(run, steps), .problems = run.problems};
+  basics.facts = facts_of(run, basics.problems);
+  basics.efficiency = efficiency_of(run, basics.window);
+  basics.phases = phases_of(run, basics.window);
+  basics.profile = profile_of(run, basics.window);
+  return basics;
+}
+
+double mean_clock(const JobFacts& facts) {
+  double sum = 0;
+  for (const auto& [rank, ghz] : facts.clock_ghz) sum += ghz;
+  return facts.clock_ghz.empty() ? 0 : sum / static_cast<double>(facts.clock_ghz.size());
+}
+
+RunSummary summary_of(const Run& run, const Basics& basics) {
+  const Window& window = basics.window;
+  const double samples = static_cast<double>(basics.facts.batch) * static_cast<double>(window.steps);
+  const auto& useful = basics.efficiency.useful_seconds;
+  const double all = std::accumulate(useful.begin(), useful.end(), 0.0);
+  return {.source = run.source.string(),
+          .ranks = run.world_size,
+          .batch = basics.facts.batch,
+          .samples_per_second = samples_per_second(basics.facts, window, window.seconds()),
+          .useful_seconds = samples > 0 ? all / samples : 0,
+          .parallel = basics.efficiency.parallel,
+          .phases = basics.phases.phases,
+          .threads = basics.facts.threads,
+          .memory_bytes = basics.facts.memory_bytes,
+          .memory_limit_bytes = basics.facts.memory_limit_bytes,
+          .clock_ghz = mean_clock(basics.facts),
+          .precision = basics.facts.precision};
+}
+
+// What the user says; else what was measured here, if the run was on such a processor; else what is published of it.
+std::optional<MachineRates> rates_for(const JobFacts& facts, const AnalysisOptions& options) {
+  if (options.rates) return options.rates;
+  if (facts.processor.empty()) return {};
+  if (options.measured_here && options.measured_here->name.find(facts.processor) != std::string::npos)
+    return options.measured_here;
+  if (const Hardware* known = match_hardware(facts.processor)) return rates_of(*known);
+  return {};
+}
+
+MeasuredAllreduce allreduce_for(const std::optional<MachineRates>& rates, const AnalysisOptions& options) {
+  if (!options.allreduce_json.empty()) return parse_allreduce(options.allreduce_json, options.allreduce_file);
+  return rates ? measured_allreduce(*rates) : MeasuredAllreduce{};
+}
+
+InputEvidence evidence_of(const InputLimit& input) {
+  InputEvidence evidence{.limit = input.limit};
+  for (const InputStage& stage : input.stages)
+    if (stage.name == input.limit) {
+      evidence.threads = stage.threads;
+      evidence.item_bytes = stage.item_bytes;
+    }
+  return evidence;
+}
+
+std::vector<TimeRange> places_of(const std::vector<Advice>& advice, const Window& window) {
+  std::vector<TimeRange> places;
+  const auto ns = [&](double seconds) { return window.time.begin + static_cast<std::int64_t>(seconds * 1e9); };
+  for (const Advice& one : advice)
+    if (one.at) places.push_back({ns(one.at->begin), ns(one.at->end)});
+  return places;
+}
+
+// The run that is reported in full. Of others only `compared` and `scaling` come in.
+Json full_document(const Run& run, Basics& basics, const AnalysisOptions& options,
+                   const std::optional<Scaling>& scaling, const std::optional<Comparison>& compared) {
+  const Window& window = basics.window;
+  const JobFacts& facts = basics.facts;
+  const StepTable steps = steps_of(run, window);
+  const auto rates = rates_for(facts, options);
+  const auto input = input_limit_of(run, window, facts, basics.efficiency.no_input_seconds, basics.problems);
+  const MeasuredAllreduce measured = allreduce_for(rates, options);
+  const Collectives collectives = collectives_of(run, window, measured);
+  const MachineRates machine = rates.value_or(MachineRates{});
+  const auto roofline = layer_roofline_of(run, window, facts, machine);
+  const InputEvidence input_evidence = input ? evidence_of(*input) : InputEvidence{};
+  const CommEvidence comm = collectives.fit ? CommEvidence{.latency_us = collectives.fit->latency_us,
+                                                           .bandwidth_gb_s = collectives.fit->bandwidth_gb_s}
+                                            : CommEvidence{};
+  const Evidence evidence{.run = run,
+                          .window = window,
+                          .efficiency = basics.efficiency,
+                          .steps = steps,
+                          .phases = basics.phases,
+                          .facts = facts,
+                          .input = input ? &input_evidence : nullptr,
+                          .comm = collectives.fit ? &comm : nullptr,
+                          .rates = rates ? &*rates : nullptr};
+  const std::vector<Advice> advice = advise(evidence);
+  const Verdict verdict = verdict_of(evidence, advice);
+  Json document = {{"ronde_report", 1},
+                   {"source", run.source.string()},
+                   {"verdict", verdict.text},
+                   {"state", name(verdict.state)},
+                   {"problems", Json::array()},
+                   {"job", to_json(facts, run)},
+                   {"window", to_json(window)},
+                   {"efficiency", to_json(basics.efficiency, run)},
+                   {"steps", to_json(steps)},
+                   {"phases", to_json(basics.phases.phases)},
+                   {"sequential", to_json(basics.phases.sequential)},
+                   {"profile", to_json(basics.profile)},
+                   {"operators", to_json(operators_of(run, window))},
+                   {"compare", compared ? to_json(*compared) : Json()},
+                   {"input", input ? to_json(*input) : Json()},
+                   {"collectives", to_json(collectives)},
+                   {"bottlenecks", to_json(bottlenecks_of({.run = run,
+                                                           .window = window,
+                                                           .job = facts,
+                                                           .machine = machine,
+                                                           .steps = steps,
+                                                           .input = input,
+                                                           .collectives = collectives,
+                                                           .measured = measured}))},
+                   {"roofline", roofline ? to_json(*roofline) : Json()},
+                   {"scaling", scaling ? to_json(*scaling) : Json()},
+                   {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
+                   {"advice", to_json(advice)}};
+  document["problems"] = basics.problems;
+  if (options.timeline)
+    document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));
+  return document;
+}
+
+}  // namespace
+
+Json document_of(const std::vector<std::filesystem::path>& sources, const AnalysisOptions& options) {
+  if (sources.empty()) throw Error::bad_input("there is no run to report on");
+  std::optional<Run> main;
+  Basics main_basics;
+  std::vector<RunSummary> summaries;
+  std::vector<Profile> profiles;
+  for (const auto& source : sources) {
+    Run run = trace::read_run(source, {.threads = options.threads});
+    Basics basics = basics_of(run, options.steps);
+    summaries.push_back(summary_of(run, basics));
+    profiles.push_back(basics.profile);
+    if (main && main->world_size > run.world_size) continue;
+    main = std::move(run);
+    main_basics = std::move(basics);
+  }
+  std::optional<Comparison> compared;
+  if (sources.size() == 2 && summaries[0].ranks == summaries[1].ranks) compared = compare(profiles[0], profiles[1]);
+  const auto scaling = sources.size() > 1 ? scaling_of(summaries) : std::nullopt;
+  return full_document(*main, main_basics, options, scaling, compared);
+}
+
+}  // namespace ronde::report

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/hardware.h"
+#include "ronde/base/step_window.h"
+
+namespace ronde::report {
+
+struct AnalysisOptions {
+  StepWindow steps = {};
+  std::optional<MachineRates> rates = {};          // of the run's node, as the user says
+  std::optional<MachineRates> measured_here = {};  // of this machine: counts where the run had the same processor
+  std::string allreduce_json = {};  // what `ronde bench allreduce --json` printed on the run's ranks; empty: nothing
+  std::string allreduce_file = {};  // where that came from, for words
+  bool timeline = false;            // with the spans of some steps, for a page
+  int threads = 0;                  // that read files; 0: one a core
+};
+
+// All that `ronde report` tells about runs, as docs/report.md lists it. Of several runs, the one with most ranks (of
+// two with as many, the later) is reported in full; all of them make "scaling", and two with as many ranks "compare".
+// Reads one run after the other: memory is that of the two largest.
+// FAILS WITH: BadInput when a run cannot be read at all or has none of the steps.
+nlohmann::ordered_json document_of(const std::vector<std::filesystem::path>& sources, const AnalysisOptions& options);
+
+}  // namespace ronde::report

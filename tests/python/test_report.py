@@ -1,0 +1,166 @@
+"""`ronde report` on real trainings: faults that were put in on purpose are found and named."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def ronde(build_dir, clean_env, tmp_path):
+    def run(*words: str, **variables: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [str(build_dir / "ronde"), *words],
+            env=clean_env | variables, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def faulty(ronde, build_dir, tmp_path):
+    """Trains with a fault on two ranks and reports."""
+
+    def run(kind: str) -> dict:
+        trace = tmp_path / "trace"
+        job = ronde("run", "-n", "2", str(build_dir / "report_fault"), kind, RONDE_TRACE_DIR=str(trace))
+        assert job.returncode == 0, job.stderr
+        report = ronde("report", str(trace), "--json")
+        assert report.returncode == 0, report.stderr
+        return json.loads(report.stdout)
+
+    return run
+
+
+def factors(node: dict) -> dict[str, float]:
+    found = {node["key"]: node["value"]}
+    for child in node["children"]:
+        found |= factors(child)
+    return found
+
+
+def check_products(node: dict) -> None:
+    if not node["children"]:
+        return
+    product = 1.0
+    for child in node["children"]:
+        check_products(child)
+        product *= child["value"]
+    assert product == pytest.approx(node["value"], abs=1e-6), node["key"]
+
+
+def leaves(document: dict) -> dict[str, float]:
+    """The factors that have none below them: where the loss is."""
+    tree = factors(document["efficiency"]["tree"])
+    return {key: tree[key] for key in ("load_balance", "serialisation", "transfer", "input")}
+
+
+def rules(document: dict) -> list[str]:
+    return [advice["rule"] for advice in document["advice"]]
+
+
+def test_a_slow_rank_is_named(faulty):
+    document = faulty("slow-rank")
+    check_products(document["efficiency"]["tree"])
+    lost = leaves(document)
+    assert min(lost, key=lost.get) == "load_balance", lost
+    assert 0.80 < lost["load_balance"] < 0.94, "1.15 of 1.3"
+    assert document["steps"]["slow"]["rank"] == 1
+    assert document["steps"]["slow"]["always"]
+    assert rules(document)[0] == "slow_rank", document["advice"]
+    assert "rank 1" in document["advice"][0]["evidence"]
+    assert "rank 1" in document["verdict"]
+
+
+def test_slow_input_is_named_with_its_stage(faulty):
+    document = faulty("slow-input")
+    check_products(document["efficiency"]["tree"])
+    lost = leaves(document)
+    assert min(lost, key=lost.get) == "input", lost
+    assert document["input"]["limit"] == "augment"
+    assert rules(document)[0] == "input", document["advice"]
+    assert "augment" in document["advice"][0]["evidence"]
+
+
+def test_a_slow_link_is_transfer(faulty):
+    document = faulty("slow-link")
+    check_products(document["efficiency"]["tree"])
+    lost = leaves(document)
+    assert min(lost, key=lost.get) == "transfer", lost
+    assert document["advice"], "something is to be done about it"
+
+
+def test_evaluation_on_one_rank_is_a_sequential_part(faulty):
+    document = faulty("rank0-eval")
+    parts = {(part["name"], part["rank"]) for part in document["sequential"]["parts"]}
+    assert ("evaluate", 0) in parts, document["sequential"]
+    assert "evaluation" in rules(document), document["advice"]
+    advice = next(one for one in document["advice"] if one["rule"] == "evaluation")
+    assert "rank 0" in advice["evidence"]
+
+
+def test_a_late_first_bucket_is_a_matter_of_fusion(faulty):
+    document = faulty("late-bucket")
+    assert "late_bucket" in rules(document), document["advice"]
+
+
+def test_the_page_and_the_text_say_the_same(ronde, faulty, tmp_path):
+    document = faulty("slow-rank")
+    text = ronde("report", "trace")
+    assert text.returncode == 0, text.stderr
+    flat = " ".join(text.stdout.split())
+    assert document["verdict"] in flat
+    page = (tmp_path / "trace" / "report.html").read_text()
+    assert "<html" in page and "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
+    program = str(build_dir / "ronde")
+    job = ronde("run", "-n", "2", program, "train", "demo", "--train-steps", "4", "--data-samples", "256",
+                "--data-test-samples", "64", "--trace-dir", "trace", "--trace-modules", "true")  # fmt: skip
+    assert job.returncode == 0, job.stderr
+    guide = ronde("report", "trace", "--guide")
+    assert guide.returncode == 0 and "$ ronde run -n 2 ronde train demo" in guide.stdout, guide.stdout
+    document = json.loads(ronde("report", "trace", "--json").stdout)
+    assert document["job"]["recipe"] == "demo"
+    assert document["job"]["batch"] > 0
+    assert any(path["name"] == "training" for path in document["profile"]["tree"])
+    assert document["operators"], "modules of the network, since they were asked for"
+
+
+def test_what_is_cut_off_is_reported_as_far_as_it_goes(ronde, faulty, tmp_path):
+    faulty("healthy")
+    file = tmp_path / "trace" / "trace-00001.perfetto-trace"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    report = ronde("report", "trace", "--json")
+    assert report.returncode == 0, report.stderr
+    problems = json.loads(report.stdout)["problems"]
+    assert any("trace-00001" in text and "byte" in text for text in problems), problems
+
+
+def test_two_runs_are_set_side_by_side(ronde, faulty, tmp_path):
+    faulty("healthy")
+    pathlib.Path(tmp_path / "trace").rename(tmp_path / "first")
+    faulty("slow-rank")
+    report = ronde("report", "first", "trace", "--json")
+    assert report.returncode == 0, report.stderr
+    document = json.loads(report.stdout)
+    assert document["source"] == "trace"
+    assert document["compare"]["paths"], "the same paths in both"
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        ((), "which trace?"),
+        (("nowhere",), "there is no 'nowhere'"),
+        (("--json", "--text", "x"), "give one of them"),
+        ((".",), "holds no trace"),
+        (("--steps", "a..b", "x"), "a..b"),
+    ],
+)
+def test_wrong_use_is_explained(ronde, words, says):
+    report = ronde("report", *words)
+    assert report.returncode == 2
+    assert says in report.stderr and len(report.stderr.strip().splitlines()) == 1
