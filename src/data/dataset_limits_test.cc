@@ -132,11 +132,13 @@ Dataset large(std::int64_t count, std::int64_t bytes) {
 TEST(Dataset, BatchesThatMemoryCannotHoldAreRefusedRatherThanWaitedFor) {
   const auto same = [](Sample sample) { return sample; };
   const std::string text =
-      message_of([&] { batches_of(large(64, 100'000) | map(same) | batch(64), {.memory = 4 << 20}); });
+      message_of([&] { batches_of(large(64, 100'000) | map(same) | batch(64), {.threads = 16, .memory = 4 << 20}); });
   EXPECT_NE(text.find("the samples of a batch take more than"), std::string::npos) << text;
   // Behind a step that makes a stream, the number of samples is the limit, and nobody waits for bytes.
   const auto all = [](const Sample&) { return true; };
-  EXPECT_EQ(batches_of(large(64, 100'000) | map(same) | filter(all) | batch(32), {.memory = 4 << 20}).size(), 2u);
+  EXPECT_EQ(
+      batches_of(large(64, 100'000) | map(same) | filter(all) | batch(32), {.threads = 16, .memory = 4 << 20}).size(),
+      2u);
 }
 
 TEST(Dataset, AViewOfNothingButBadSamplesEnds) {

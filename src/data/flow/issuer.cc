@@ -85,7 +85,9 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
   const std::size_t most = budget_.limit() - group_bytes();
   if (group_ && options_.measured) {  // a batch that is put together at the end holds all of its samples until then
     granted_ = run.slot == 0 ? bytes : granted_ + bytes;
-    if (granted_ > most && run.slot > 0)
+    granted_items_ = run.items.size() + (run.slot == 0 ? 0 : granted_items_);
+    // Those of the first run may have turned out larger than they were taken for.
+    if (std::max(granted_, granted_items_ * most_each) > most && run.slot > 0)
       throw Error::bad_input(
           "the samples of a batch take more than the {} that data.memory leaves for them: raise it, or "
           "take smaller batches",

@@ -84,8 +84,9 @@ class Issuer : public Stream {
   std::int64_t looked_up_ = -1;  // the epoch that lookup_ is for
   IndexView::Lookup lookup_;
   std::shared_ptr<Group> group_;
-  std::int64_t issued_ = 0;  // samples of the group
-  std::size_t granted_ = 0;  // bytes that its runs were given
+  std::int64_t issued_ = 0;        // samples of the group
+  std::size_t granted_ = 0;        // bytes that its runs were given
+  std::size_t granted_items_ = 0;  // how many they are
   std::chrono::nanoseconds waited_{0};
   std::atomic<std::int64_t> waited_for_turn_{0};  // ns
 
