@@ -1,5 +1,7 @@
 // What recording a trace costs a training: steps of the smallest example, recorded and not, in turns in one job.
-#include "ronde/base/format.h"
+#include <algorithm>
+#include <string>
+
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/detail/job.h"
 #include "ronde/bench/detail/peers.h"
@@ -10,7 +12,8 @@ namespace {
 
 constexpr const char* kModel = "resnet20";  // that of recipes/demo.toml,
 constexpr int kBatch = 32;                  // and a rank's share of its batch on two ranks
-constexpr double kTurnUs = 400'000;         // that one turn takes, about
+constexpr double kTurnUs = 400'000;         // that one turn takes, about,
+constexpr int kLeastSteps = 20;             // but no fewer steps
 
 }  // namespace
 
@@ -25,7 +28,7 @@ Report run_trace(const Options& options) {
   job.wait_until_ready(detail::start_deadline());
 
   detail::Command plain{.what = "step", .warm_up = 4};
-  plain.rounds = detail::rounds_for(job.ask(plain).value(), kTurnUs);
+  plain.rounds = std::max(kLeastSteps, detail::rounds_for(job.ask(plain).value(), kTurnUs));
   detail::Command recorded = plain;
   recorded.what = "recorded";
   const detail::TracePairs result = detail::take_pairs(

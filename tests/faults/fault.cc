@@ -54,7 +54,7 @@ Fault fault_of(const std::string& kind, int rank) {
   if (kind == "rank0-eval") return {.alone_every = 10};
   if (kind == "late-bucket")
     return {
-        .width = 1536, .batch = 64, .settings = {{"comm.first_bucket_bytes", "1GiB"}, {"comm.fusion_bytes", "1GiB"}}};
+        .width = 2048, .batch = 32, .settings = {{"comm.first_bucket_bytes", "1GiB"}, {"comm.fusion_bytes", "1GiB"}}};
   throw Error::bad_input("report_fault {}: there is no such fault", kind);
 }
 
