@@ -105,6 +105,14 @@ def test_a_late_first_bucket_is_a_matter_of_fusion(faulty):
     assert "late_bucket" in rules(document), document["advice"]
 
 
+def test_a_healthy_run_gets_no_advice(ronde, build_dir, clean_env, tmp_path):
+    program = build_dir / "report_generate"
+    subprocess.run([program, "8", "30", tmp_path / "trace"], env=clean_env, check=True, capture_output=True)
+    document = json.loads(ronde("report", "trace", "--json").stdout)
+    assert document["advice"] == [] and document["problems"] == [] and document["state"] == "good"
+    check_products(document["efficiency"]["tree"])
+
+
 def test_the_page_and_the_text_say_the_same(ronde, faulty, tmp_path):
     document = faulty("slow-rank")
     text = ronde("report", "trace")
