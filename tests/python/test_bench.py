@@ -34,6 +34,7 @@ def test_the_list(ronde):
         "decode",
         "nodes",
         "records",
+        "report",
         "roofline",
         "span",
         "step",
