@@ -5,6 +5,7 @@ import statistics
 import subprocess
 
 import pytest
+from job import undisturbed
 from test_trace_file import Trace
 
 
@@ -41,24 +42,28 @@ def test_a_healthy_training_has_what_a_report_needs(traces):
     assert json.loads(both[0].metadata()["job"])["parameters"] > 1_000_000
 
 
+@undisturbed
 def test_one_rank_computes_longer(traces):
     first, second = traces("slow-rank")
     # Spun in the forward pass, a third of forward and backward together: more than the forward pass itself varies.
     assert median_ms(second, "forward") > 1.4 * median_ms(first, "forward")
 
 
+@undisturbed
 def test_the_input_sleeps(traces):
     for trace in traces("slow-input"):
         assert median_ms(trace, "augment") > 0.3
         assert median_ms(trace, "wait for input") > 5
 
 
+@undisturbed
 def test_the_link_is_late(traces):
     for trace in traces("slow-link"):
         moves = [entry for entry in trace.named("allreduce") if entry["categories"] == ["comm"]]
         assert moves and min(entry["end"] - entry["begin"] for entry in moves) > 4.9e6
 
 
+@undisturbed
 def test_rank_0_evaluates_alone(traces):
     first, second = traces("rank0-eval")
     evaluations = first.named("evaluate")
@@ -69,6 +74,7 @@ def test_rank_0_evaluates_alone(traces):
         assert any(wait["begin"] < middle < wait["end"] for wait in waits)
 
 
+@undisturbed
 def test_all_gradients_travel_at_the_end(traces):
     for trace in traces("late-bucket"):
         moves = [entry for entry in trace.named("allreduce") if entry["args"]["bytes"] > 1 << 20]
