@@ -129,9 +129,10 @@ def test_the_page_and_the_text_say_the_same(ronde, faulty, tmp_path):
     assert "<html" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
+@undisturbed
 def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
     program = str(build_dir / "ronde")
-    job = ronde("run", "-n", "2", program, "train", "demo", "--train-steps", "4", "--data-samples", "256",
+    job = ronde("run", "-n", "2", program, "train", "demo", "--train-steps", "12", "--data-samples", "1024", "--checkpoint-resume", "none",
                 "--data-test-samples", "64", "--trace-dir", "trace", "--trace-modules", "true")  # fmt: skip
     assert job.returncode == 0, job.stderr
     guide = ronde("report", "trace", "--guide")
