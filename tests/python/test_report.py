@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -132,12 +133,15 @@ def test_the_page_and_the_text_say_the_same(ronde, faulty, tmp_path):
 @undisturbed
 def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
     program = str(build_dir / "ronde")
-    job = ronde("run", "-n", "2", program, "train", "demo", "--train-steps", "12", "--data-samples", "1024", "--checkpoint-resume", "none",
-                "--data-test-samples", "64", "--trace-dir", "trace", "--trace-modules", "true")  # fmt: skip
+    words = "--train-steps 12 --data-samples 1024 --data-test-samples 64 --trace-dir trace --trace-modules true"
+    again = ("--checkpoint-resume", "none")
+    job = ronde("run", "-n", "2", program, "train", "demo", *words.split(), *again)
     assert job.returncode == 0, job.stderr
     guide = ronde("report", "trace", "--guide")
-    assert guide.returncode == 0 and "$ ronde run -n 2 ronde train demo" in guide.stdout, guide.stdout
+    assert guide.returncode == 0 and "<- here" in guide.stdout, guide.stdout
     document = json.loads(ronde("report", "trace", "--json").stdout)
+    if not document["advice"]:  # the next experiment, on as many ranks or on fewer to compare with
+        assert re.search(r"\$ ronde run -n \d ronde train demo", guide.stdout), guide.stdout
     assert document["job"]["recipe"] == "demo"
     assert document["job"]["batch"] > 0
     assert any(path["name"] == "training" for path in document["profile"]["tree"])
