@@ -8,6 +8,7 @@
 
 #include "ronde/base/format.h"
 #include "ronde/report/json_value.h"
+#include "ronde/report/numbers.h"
 #include "ronde/report/speed.h"
 
 namespace ronde::report {
@@ -21,12 +22,6 @@ constexpr std::size_t kMostWeight = 8;
 constexpr double kMuchError = 0.3;
 constexpr double kLeastSpread = 2;   // of sizes
 constexpr double kLeastPart = 0.05;  // of the time of the largest, that its bytes take
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 struct Part {
   const Collective* what = nullptr;

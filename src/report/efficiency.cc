@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "ronde/report/numbers.h"
 #include "ronde/report/replay.h"
 
 namespace ronde::report {
@@ -13,10 +13,6 @@ using trace::Lane;
 using trace::RankTrace;
 using trace::Run;
 
-double seconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
-
 // Of nothing there is nothing to lose.
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 1;
@@ -24,10 +20,6 @@ double ratio(double part, double whole) {
 
 double largest(const std::vector<double>& values) {
   return values.empty() ? 0 : *std::ranges::max_element(values);
-}
-
-double mean(const std::vector<double>& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 Factor parallel_tree(const Efficiency& all) {

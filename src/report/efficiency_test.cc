@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/report/replay.h"
+#include "ronde/report/testing/expect_products.h"
 #include "ronde/report/testing/make_run.h"
 
 namespace ronde::report {
@@ -15,17 +16,6 @@ using testing::MakeRun;
 
 double factor(const Efficiency& all, std::string_view key) {
   return all.parallel.find(key)->value;
-}
-
-// The children of every factor multiply to it.
-void expect_products(const Factor& factor) {
-  if (factor.children.empty()) return;
-  double product = 1;
-  for (const Factor& child : factor.children) {
-    product *= child.value;
-    expect_products(child);
-  }
-  EXPECT_NEAR(product, factor.value, 1e-9) << factor.key;
 }
 
 // One step of two ranks. Rank 0 works 60 and asks at 60; rank 1 waits 10 for input, works 80 and asks at 90. Moving
@@ -69,7 +59,7 @@ TEST(Efficiency, IsWhatIsComputedByHand) {
   EXPECT_NEAR(factor(all, "serialisation"), 90.0 / 90, 1e-9);
   EXPECT_NEAR(factor(all, "transfer"), 90.0 / 110, 1e-9);
   EXPECT_NEAR(factor(all, "input"), 110.0 / 120, 1e-9);
-  expect_products(all.parallel);
+  testing::expect_products(all.parallel, 1e-9);
   EXPECT_FALSE(all.device);
 }
 
@@ -91,7 +81,7 @@ TEST(Efficiency, OfRanksThatTakeTurnsIsLostToSerialisation) {
   EXPECT_NEAR(factor(all, "load_balance"), 1, 1e-9);
   EXPECT_NEAR(factor(all, "serialisation"), 0.75, 1e-9);
   EXPECT_NEAR(factor(all, "transfer"), 1, 1e-9);
-  expect_products(all.parallel);
+  testing::expect_products(all.parallel, 1e-9);
 }
 
 // Two buckets of one rank pair: the second waits for the first. Hidden behind work, transfer costs nothing.
@@ -147,7 +137,7 @@ TEST(Efficiency, HoldsForAnySchedule) {
     const Replayed same = replay(run, window, {});
     for (std::size_t i = 0; i < now.size(); ++i) EXPECT_EQ(same.end_ns[i], now[i] - window.time.begin) << round;
     const Efficiency efficiency = efficiency_of(run, window);
-    expect_products(efficiency.parallel);
+    testing::expect_products(efficiency.parallel, 1e-9);
     for (const char* key : {"parallel", "load_balance", "communication", "serialisation", "transfer", "input"})
       EXPECT_LE(factor(efficiency, key), 1 + 1e-12) << key << " in round " << round;
   }
@@ -171,7 +161,7 @@ TEST(DeviceEfficiency, DoesNotCountCollectivesAsUseful) {
   EXPECT_NEAR(tree->find("device_load_balance")->value, 70.0 / 80, 1e-9);
   EXPECT_NEAR(tree->find("device_communication")->value, 80.0 / 90, 1e-9);
   EXPECT_NEAR(tree->find("orchestration")->value, 0.90, 1e-9);
-  expect_products(*tree);
+  testing::expect_products(*tree, 1e-9);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "ronde/base/format.h"
 #include "ronde/report/input_limit.h"
+#include "ronde/report/numbers.h"
 #include "ronde/report/overlap.h"
 
 namespace ronde::report {
@@ -101,10 +102,10 @@ void add_row(const Lane& lane, std::optional<std::uint32_t> room, TimeRange boun
     seen = spent == 0 ? part : TimeRange{seen.begin, std::max(seen.end, part.end)};
     spent += time;
     const bool waits = room && span.name == *room;
-    (waits ? stage.room : stage.busy) += static_cast<double>(time) / 1e9;
+    (waits ? stage.room : stage.busy) += seconds(time);
     stage.items += waits ? 0 : 1;
   }
-  stage.input += static_cast<double>(std::max<std::int64_t>(0, seen.length() - spent)) / 1e9;
+  stage.input += seconds(std::max<std::int64_t>(0, seen.length() - spent));
 }
 
 void add_rows(const trace::Run& run, const RankTrace& rank, TimeRange bounds, Stages& stages) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ronde/report/numbers.h"
 #include "ronde/report/overlap.h"
 
 namespace ronde::report {
@@ -105,8 +106,7 @@ struct StepSum {
 StepSum steps_in(const trace::RankTrace& rank, TimeRange bounds) {
   StepSum sum;
   for (const trace::TracedStep& step : rank.steps)
-    if (const std::int64_t time = overlap(step.time, bounds); time > 0)
-      ++sum.steps, sum.seconds += static_cast<double>(time) / 1e9;
+    if (const std::int64_t time = overlap(step.time, bounds); time > 0) ++sum.steps, sum.seconds += seconds(time);
   return sum;
 }
 
@@ -132,14 +132,14 @@ void add_rank(const trace::Run& run, const trace::RankTrace& rank, const Known& 
     LayerTime& time = times.modules[run.names.text(name)];
     time.forwards += static_cast<double>(sums.forwards) / pieces;
     time.backwards += static_cast<double>(sums.backwards) / pieces;
-    time.seconds += static_cast<double>(std::max<std::int64_t>(0, sums.ns)) / 1e9;
+    time.seconds += seconds(std::max<std::int64_t>(0, sums.ns));
   }
   times.network.forwards += static_cast<double>(walk.forwards) / pieces;
   times.network.backwards += static_cast<double>(walk.backwards) / pieces;
   const Ranges worked =
       without(within(united(std::move(walk.passes)), bounds), waits_of(run, rank, bounds).communication);
-  times.network.seconds += static_cast<double>(length(worked)) / 1e9;
-  times.device_seconds += static_cast<double>(kernel_time(rank, known, bounds)) / 1e9;
+  times.network.seconds += seconds(length(worked));
+  times.device_seconds += seconds(kernel_time(rank, known, bounds));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "ronde/report/numbers.h"
 #include "ronde/report/overlap.h"
 
 namespace ronde::report {
@@ -58,7 +59,7 @@ std::vector<OperatorTime> operators_of(const trace::Run& run, const Window& wind
     operators.push_back({.name = run.names.text(static_cast<std::uint32_t>(key >> 32)),
                          .category = run.names.text(static_cast<std::uint32_t>(key & 0xffffffff)),
                          .visits = sum.visits,
-                         .seconds = static_cast<double>(sum.ns) / 1e9,
+                         .seconds = seconds(sum.ns),
                          .share = all > 0 ? static_cast<double>(sum.ns) / static_cast<double>(all) : 0});
   const auto before = [](const OperatorTime& a, const OperatorTime& b) {
     return a.seconds != b.seconds ? a.seconds > b.seconds : std::tie(a.name, a.category) < std::tie(b.name, b.category);

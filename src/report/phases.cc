@@ -10,6 +10,7 @@
 
 #include "ronde/base/format.h"
 #include "ronde/base/text.h"
+#include "ronde/report/numbers.h"
 
 namespace ronde::report {
 namespace {
@@ -22,10 +23,6 @@ using trace::Run;
 constexpr std::int64_t kLeastPiece = 1'000'000;  // ns
 constexpr std::size_t kNamedParts = 3;           // in the sentence
 constexpr std::string_view kCheckpointWait = "checkpoint wait", kSynchronize = "synchronize";
-
-double seconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 
 enum class State : std::uint8_t { NotStarted, Work, WaitForInput, WaitForOthers, Through };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "ronde/report/numbers.h"
 #include "ronde/report/overlap.h"
 
 namespace ronde::report {
@@ -17,10 +18,6 @@ using Json = nlohmann::ordered_json;
 constexpr int kDeepest = 64;
 constexpr std::uint32_t kMostChildren = 1000;
 constexpr std::uint32_t kOthers = 0xffffffff;  // no name's number
-
-double seconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 
 // Devices are numbered within a node: what is stream 7 on one is stream 7 on the other.
 std::string root_name(const Lane& lane) {

@@ -7,6 +7,7 @@
 
 #include "ronde/base/format.h"
 #include "ronde/base/units.h"
+#include "ronde/report/numbers.h"
 
 namespace ronde::report::rules {
 namespace {
@@ -19,7 +20,7 @@ bool is_one_of(const std::optional<std::string>& text, std::initializer_list<std
 
 AdvicePlace place_of(const Evidence& evidence, std::size_t rank, TimeRange time) {
   const trace::RankTrace& traced = evidence.run.ranks[rank];
-  const auto since = [&](std::int64_t at) { return static_cast<double>(at - evidence.window.time.begin) / 1e9; };
+  const auto since = [&](std::int64_t at) { return seconds(at - evidence.window.time.begin); };
   AdvicePlace place{.rank = traced.rank, .begin = since(time.begin), .end = since(time.end)};
   for (const trace::TracedStep& step : traced.steps)
     if (step.time.begin <= time.begin && time.begin < step.time.end) place.step = step.number;
@@ -29,10 +30,6 @@ AdvicePlace place_of(const Evidence& evidence, std::size_t rank, TimeRange time)
 std::optional<TimeRange> longest(const Ranges& ranges) {
   const auto found = std::ranges::max_element(ranges, {}, &TimeRange::length);
   return found == ranges.end() ? std::nullopt : std::optional(*found);
-}
-
-double work(const Shares& shares) {
-  return shares.total - shares.exposed - shares.input;
 }
 
 int ranks_a_node(const Evidence& evidence) {

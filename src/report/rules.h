@@ -23,8 +23,6 @@ AdvicePlace place_of(const Evidence& evidence, std::size_t rank, TimeRange time)
 // The longest of a rank's ranges; none where there are none.
 std::optional<TimeRange> longest(const Ranges& ranges);
 
-// Work of a rank in a step, as the efficiency tree counts useful time: all but waiting. 0: it did not record the step.
-double work(const Shares& shares);
 // Ranks that recorded steps on the node that has most of them.
 int ranks_a_node(const Evidence& evidence);
 // Nothing where a setting has its default.

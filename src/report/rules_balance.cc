@@ -3,6 +3,7 @@
 
 #include "ronde/base/format.h"
 #include "ronde/base/text.h"
+#include "ronde/report/numbers.h"
 #include "ronde/report/rules.h"
 
 // Some ranks have more to do than others, or are slower: always the same ones, or now this one and now that one.
@@ -30,7 +31,7 @@ struct Slow {
 };
 
 double total_work(const RankSteps& rank) {
-  return work(rank.all);
+  return rank.all.work();
 }
 
 bool holds(const std::vector<std::size_t>& places, std::size_t place) {
@@ -49,7 +50,7 @@ Slow measured(const Evidence& evidence, Slow slow) {
     double most = 0, most_other = 0;
     std::size_t who = slow.places.front();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const double here = work(ranks[i].steps[step]);
+      const double here = ranks[i].steps[step].work();
       if (!holds(slow.places, i)) most_other = std::max(most_other, here);
       if (holds(slow.places, i) && here > most) most = here, who = i;
     }
@@ -133,13 +134,6 @@ double clock_of(const Evidence& evidence, int rank) {
   return found == evidence.facts.clock_ghz.end() ? 0 : found->second;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 std::string falling_clock(const Evidence& evidence, int rank) {
   const std::vector<double> values = clocks_of(evidence, rank);
   const std::size_t quarter = values.size() / 4;
@@ -217,7 +211,7 @@ Advice for_wandering(const Evidence& evidence) {
     double most = 0, sum = 0;
     std::size_t who = 0;
     for (std::size_t i = 0; i < steps.ranks.size(); ++i) {
-      const double here = work(steps.ranks[i].steps[step]);
+      const double here = steps.ranks[i].steps[step].work();
       sum += here;
       if (here > most) most = here, who = i;
     }
@@ -258,7 +252,7 @@ double noise_share(const Evidence& evidence) {
     places[steps.ranks[i].rank] = i;
     std::vector<double> all;
     for (std::size_t step = 1; step < steps.numbers.size(); ++step)
-      if (steps.ranks[i].steps[step].total > 0) all.push_back(work(steps.ranks[i].steps[step]));
+      if (steps.ranks[i].steps[step].total > 0) all.push_back(steps.ranks[i].steps[step].work());
     const auto at = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 4);
     if (!all.empty()) std::ranges::nth_element(all, at);
     quartile.push_back(all.empty() ? 0 : *at);
@@ -266,7 +260,7 @@ double noise_share(const Evidence& evidence) {
   double lost = 0;
   for (std::size_t step = 1; step < steps.numbers.size(); ++step) {
     const std::size_t who = places[steps.slowest[step]];
-    lost += std::max(0.0, work(steps.ranks[who].steps[step]) - quartile[who]);
+    lost += std::max(0.0, steps.ranks[who].steps[step].work() - quartile[who]);
   }
   return lost / evidence.efficiency.seconds;
 }

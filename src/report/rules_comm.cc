@@ -5,6 +5,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/base/units.h"
+#include "ronde/report/numbers.h"
 #include "ronde/report/rules.h"
 #include "ronde/report/step_buckets.h"
 
@@ -78,8 +79,7 @@ std::optional<Advice> for_overlap(const Evidence& evidence, const StepBuckets& b
     auto& steps = backward.emplace_back();
     const trace::Lane* lane = rank.training();
     const Ranges all = lane ? ranges_of(evidence.run, *lane, {trace::span_names::kBackward}) : Ranges{};
-    for (const trace::TracedStep& step : rank.steps)
-      steps[step.number] = static_cast<double>(length(within(all, step.time))) / 1e9;
+    for (const trace::TracedStep& step : rank.steps) steps[step.number] = seconds(length(within(all, step.time)));
   }
   const double won = least_gain(evidence, latency_of(evidence, buckets), [&](std::size_t rank, std::size_t step) {
     return backward[rank][evidence.steps.numbers[step]];

@@ -12,7 +12,7 @@ constexpr double kPerStepShare = 0.2;  // of the run, that goes into what a step
 
 const RankSteps* with_most_work(const Evidence& evidence) {
   const auto& ranks = evidence.steps.ranks;
-  const auto most = std::ranges::max_element(ranks, {}, [](const RankSteps& rank) { return work(rank.all); });
+  const auto most = std::ranges::max_element(ranks, {}, [](const RankSteps& rank) { return rank.all.work(); });
   return most == ranks.end() ? nullptr : &*most;
 }
 

@@ -5,6 +5,7 @@
 #include "ronde/base/format.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/report/numbers.h"
 #include "ronde/report/rules.h"
 
 // The training waits for samples.
@@ -102,7 +103,7 @@ std::vector<Advice> of_input(const Evidence& evidence) {
   double most = -1;
   for (std::size_t i = 0; i < evidence.run.ranks.size(); ++i) {
     const Ranges waits = waits_of(evidence.run, evidence.run.ranks[i], evidence.window.ranks[i]).input;
-    const double waited = static_cast<double>(length(waits)) / 1e9;
+    const double waited = seconds(length(waits));
     if (const auto wait = longest(waits); wait && waited > most) {
       most = waited;
       advice.at = place_of(evidence, i, *wait);

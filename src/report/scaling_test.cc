@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/report/testing/expect_products.h"
+
 namespace ronde::report {
 namespace {
 
@@ -33,16 +35,6 @@ RunSummary run_of(int ranks, std::int64_t batch, double useful, Factor parallel)
   return run;
 }
 
-void expect_products(const Factor& factor) {
-  if (factor.children.empty()) return;
-  double product = 1;
-  for (const Factor& child : factor.children) {
-    product *= child.value;
-    expect_products(child);
-  }
-  EXPECT_NEAR(product, factor.value, 1e-6) << factor.key;
-}
-
 TEST(Scaling, StrongLosesInTransfer) {
   const auto scaling =
       scaling_of({run_of(4, 256, 0.0125, tree(0.98, 1, 0.5, 1)), run_of(1, 256, 0.01, tree(1, 1, 1, 1)),
@@ -63,7 +55,7 @@ TEST(Scaling, StrongLosesInTransfer) {
   EXPECT_EQ(scaling->lost, "transfer");
   EXPECT_EQ(scaling->superlinear, "");
   for (const ScaledRun& run : scaling->runs) {
-    expect_products(run.global);
+    testing::expect_products(run.global, 1e-6);
     // The tree tells the efficiency, relative to the reference.
     EXPECT_NEAR(run.global.value / scaling->runs[0].global.value, run.efficiency, 1e-12);
   }

@@ -1,5 +1,7 @@
 #include "ronde/report/step_buckets.h"
 
+#include "ronde/report/numbers.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -8,17 +10,6 @@ namespace ronde::report {
 namespace {
 
 constexpr std::uint64_t kTiny = 4096;  // bytes that make no difference to the time of a collective
-
-double seconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 std::uint32_t busiest_group(const trace::Run& run) {
   std::map<std::uint32_t, double> bytes;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ronde/base/format.h"
+#include "ronde/report/numbers.h"
 
 namespace ronde::report {
 namespace {
@@ -13,10 +14,6 @@ using trace::Lane;
 using trace::RankTrace;
 using trace::Run;
 namespace names = trace::span_names;
-
-double seconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 
 // A rank's time as sets of ranges, from which any piece can be cut.
 struct Activity {
@@ -58,11 +55,6 @@ Shares shares_in(const Activity& activity, TimeRange bounds) {
   return shares;
 }
 
-// As the efficiency tree counts useful time.
-double work(const Shares& shares) {
-  return shares.total - shares.exposed - shares.input;
-}
-
 // The rank with most work in each step, and how often it is which.
 SlowestRank slowest_of(const StepTable& table) {
   constexpr double kWorthNaming = 0.02;  // more work than the mean
@@ -74,8 +66,8 @@ SlowestRank slowest_of(const StepTable& table) {
   const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
   double sum = 0, longest = 0;
   for (const RankSteps& rank : table.ranks) {
-    sum += work(rank.all);
-    if (rank.rank == most->first) longest = work(rank.all);
+    sum += rank.all.work();
+    if (rank.rank == most->first) longest = rank.all.work();
   }
   const double mean = sum / static_cast<double>(table.ranks.size());
   slow.share_of_steps = static_cast<double>(most->second) / static_cast<double>(table.slowest.size());
@@ -93,13 +85,6 @@ SlowestRank slowest_of(const StepTable& table) {
     slow.text = "The rank with most work changes from step to step: noise or uneven samples, no slow node.";
   }
   return slow;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 }  // namespace
@@ -139,8 +124,8 @@ StepTable steps_of(const Run& run, const Window& window) {
       row.steps[at] = shares;
       row.all += shares;
       table.seconds[at] = std::max(table.seconds[at], shares.total);
-      if (work(shares) > most[at]) {
-        most[at] = work(shares);
+      if (shares.work() > most[at]) {
+        most[at] = shares.work();
         table.slowest[at] = rank.rank;
       }
     }

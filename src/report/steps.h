@@ -21,6 +21,8 @@ struct Shares {
   double hidden = 0;   // data moved while the training thread was at something else
   double moving = 0;   // data moved, hidden or not
 
+  // As the efficiency tree counts useful time: all but waiting.
+  double work() const { return total - exposed - input; }
   double overlap() const { return moving > 0 ? hidden / moving : 1; }
   Shares& operator+=(const Shares& other);
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ronde/base/format.h"
+#include "ronde/report/numbers.h"
 
 namespace ronde::report {
 namespace {
@@ -90,8 +91,8 @@ Json lane_json(const RankTrace& rank, const Lane& lane, const Window& window, co
   Json spans = Json::array();
   for_spans(lane, pieces, [&](std::size_t i) {
     const LaneSpan& span = lane.spans[i];
-    spans.push_back(Json::array({names.id(span.name), seconds_since(span.time.begin, window),
-                                 static_cast<double>(span.time.length()) / 1e9, depth[i]}));
+    spans.push_back(Json::array(
+        {names.id(span.name), seconds_since(span.time.begin, window), seconds(span.time.length()), depth[i]}));
   });
   return {{"rank", rank.rank},
           {"host", rank.host},

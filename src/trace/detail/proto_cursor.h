@@ -38,7 +38,6 @@ class ProtoCursor {
   double real() const { return std::bit_cast<double>(number_); }
   std::string_view bytes() const { return bytes_; }  // empty for numbers
   bool ok() const { return ok_; }
-  const char* place() const { return at_; }
 
   // A number at the beginning of `text`, which loses it. False: it does not end there.
   static bool take(std::string_view& text, std::uint64_t& value) {
