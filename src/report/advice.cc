@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "ronde/base/format.h"
+#include "ronde/base/settings_list.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/speed.h"
 
 namespace ronde::report {
 namespace {
@@ -68,6 +70,7 @@ std::vector<Advice> advise(const Evidence& evidence) {
   std::vector<Advice> all;
   append(all, rules::of_input(evidence));
   append(all, rules::of_balance(evidence));
+  append(all, rules::of_binding(evidence));
   append(all, rules::of_communication(evidence));
   append(all, rules::of_compute(evidence));
   append(all, rules::of_phases(evidence));
@@ -95,8 +98,8 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) 
   verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
   verdict.text = how_far(evidence);
   if (!advice.empty() && is_about_speed(advice.front()))
-    verdict.text += fmt::format("; up to {} of the time could be saved, because {}.",
-                                rules::percent(advice.front().gain), advice.front().because);
+    verdict.text += fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.front().gain),
+                                advice.front().because);
   else if (!advice.empty())
     verdict.text +=
         fmt::format("; {} is lost because {}.",
@@ -107,6 +110,13 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) 
     verdict.text +=
         fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.parallel)->name);
   return verdict;
+}
+
+std::string flag_of(std::string_view setting) {
+  const std::size_t equals = setting.find('=');
+  const auto found = std::ranges::find(kSettings, setting.substr(0, equals), &Setting::key);
+  if (equals == std::string_view::npos || found == kSettings.end()) return "";
+  return fmt::format("{} {}", flag_name(*found), setting.substr(equals + 1));
 }
 
 nlohmann::ordered_json to_json(const std::vector<Advice>& advice) {
@@ -125,6 +135,7 @@ nlohmann::ordered_json to_json(const std::vector<Advice>& advice) {
                     {"evidence", one.evidence},
                     {"change", one.change},
                     {"setting", one.setting},
+                    {"flag", flag_of(one.setting)},
                     {"gain", one.gain},
                     {"at", std::move(at)}});
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -81,6 +82,9 @@ std::string_view name(Verdict::State state);  // "good", "fair", "poor"
 
 // `advice`: what advise() returned for it.
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice);
+
+// "data.threads=8" as a flag: "--data-threads 8". Empty where it is no setting.
+std::string flag_of(std::string_view setting);
 
 nlohmann::ordered_json to_json(const std::vector<Advice>& advice);
 

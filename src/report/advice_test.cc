@@ -83,10 +83,14 @@ TEST(Advice, MostGainComesFirst) {
   EXPECT_NEAR(all[1].gain, 20.0 / 150, 1e-9);
   const auto json = to_json(all);
   EXPECT_EQ(json[0]["rule"], "slow_rank");
-  for (const char* key : {"title", "evidence", "change", "setting", "gain", "at"}) EXPECT_TRUE(json[0].contains(key));
+  for (const char* key : {"title", "evidence", "change", "setting", "flag", "gain", "at"})
+    EXPECT_TRUE(json[0].contains(key));
   EXPECT_EQ(json[0]["at"]["rank"], 1);
   EXPECT_EQ(json[0]["at"]["step"], 0);
   EXPECT_NEAR(json[0]["at"]["end"].get<double>(), 0.15, 1e-9);
+  EXPECT_EQ(flag_of("data.threads=8"), "--data-threads 8");
+  EXPECT_EQ(flag_of("no.such=8"), "");
+  EXPECT_EQ(flag_of(""), "");
 }
 
 }  // namespace

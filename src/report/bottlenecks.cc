@@ -23,13 +23,8 @@ constexpr const char* kNoLayers =
 constexpr const char* kNoRates = "'ronde bench roofline' on such a node would tell what the machine can do.";
 constexpr const char* kNoSpeed = "The trace has no steps, or does not tell their batch.";
 
-bool set(const JobFacts& job, const char* key) {
-  const auto found = job.settings.find(key);
-  return found != job.settings.end() && found->second == "true";
-}
-
 double passes(const JobFacts& job) {
-  return 1 + kBackward + (set(job, "model.recompute") ? 1 : 0);
+  return 1 + kBackward + (is_on(job, "model.recompute") ? 1 : 0);
 }
 
 // Values that the optimizer keeps for each weight.

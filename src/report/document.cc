@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/format.h"
 #include "ronde/report/advice.h"
 #include "ronde/report/bottlenecks.h"
 #include "ronde/report/collectives.h"
@@ -38,9 +39,11 @@ struct Basics {
   std::vector<std::string> problems = {};
 };
 
-Basics basics_of(const Run& run, const StepWindow& steps) {
-  Basics basics{.window = window_of(run, steps), .problems = run.problems};
+// Facts first: they may stand in the file of a rank that is then left out.
+Basics basics_of(Run& run, const StepWindow& steps) {
+  Basics basics{.problems = run.problems};
   basics.facts = facts_of(run, basics.problems);
+  basics.window = window_of(run, keep_whole_steps(run, steps, basics.problems));
   basics.efficiency = efficiency_of(run, basics.window);
   basics.phases = phases_of(run, basics.window);
   basics.profile = profile_of(run, basics.window);
@@ -70,6 +73,20 @@ RunSummary summary_of(const Run& run, const Basics& basics) {
           .memory_limit_bytes = basics.facts.memory_limit_bytes,
           .clock_ghz = mean_clock(basics.facts),
           .precision = basics.facts.precision};
+}
+
+// Why there is less to say of several runs than one may expect.
+void explain_runs(const std::vector<RunSummary>& runs, std::vector<std::string>& problems) {
+  const bool same = std::ranges::all_of(runs, [&](const RunSummary& run) { return run.ranks == runs[0].ranks; });
+  if (same && runs.size() > 2)
+    problems.push_back(
+        fmt::format("these {} runs have the same number of ranks: give two to see them side by side, or "
+                    "runs on different numbers of ranks to see how they scale",
+                    runs.size()));
+  for (const RunSummary& run : runs)
+    if (!same && !(run.samples_per_second > 0))
+      problems.push_back(fmt::format(
+          "'{}' does not tell its batch, or has no steps, and is not among the runs that are compared", run.source));
 }
 
 // What the user says; else what was measured here, if the run was on such a processor; else what is published of it.
@@ -103,6 +120,13 @@ std::vector<TimeRange> places_of(const std::vector<Advice>& advice, const Window
   for (const Advice& one : advice)
     if (one.at) places.push_back({ns(one.at->begin), ns(one.at->end)});
   return places;
+}
+
+// Among others a run's tree begins above its own: with what a sample costs there and here.
+const Factor& tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scaling, const std::string& source) {
+  if (!scaling) return efficiency.parallel;
+  const auto found = std::ranges::find(scaling->runs, source, [](const ScaledRun& run) { return run.run.source; });
+  return found == scaling->runs.end() ? efficiency.parallel : found->global;
 }
 
 // The run that is reported in full. Of others only `compared` and `scaling` come in.
@@ -161,6 +185,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
                    {"advice", to_json(advice)}};
   document["problems"] = basics.problems;
+  document["efficiency"]["tree"] = to_json(tree_of(basics.efficiency, scaling, run.source.string()));
   if (options.timeline)
     document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));
   return document;
@@ -183,6 +208,7 @@ Json document_of(const std::vector<std::filesystem::path>& sources, const Analys
     main = std::move(run);
     main_basics = std::move(basics);
   }
+  if (sources.size() > 1) explain_runs(summaries, main_basics.problems);
   std::optional<Comparison> compared;
   if (sources.size() == 2 && summaries[0].ranks == summaries[1].ranks) compared = compare(profiles[0], profiles[1]);
   const auto scaling = sources.size() > 1 ? scaling_of(summaries) : std::nullopt;

@@ -7,7 +7,7 @@
 #include "ronde/base/format.h"
 #include "ronde/base/settings_list.h"
 #include "ronde/base/text.h"
-#include "ronde/report/rules.h"
+#include "ronde/report/speed.h"
 
 namespace ronde::report {
 namespace {
@@ -106,24 +106,24 @@ double share_of(const Evidence& evidence, double Shares::*what) {
 
 std::string text_of(const Evidence& evidence, const Findings& findings, std::size_t stage) {
   if (const Advice* advice = findings.worst[stage])
-    return fmt::format("{} (up to {} of the time). {}", advice->title, rules::percent(advice->gain), advice->change);
+    return fmt::format("{} (up to {} of the time). {}", advice->title, percent_text(advice->gain), advice->change);
   switch (stage) {
     case 0:
       return fmt::format("{} of a step is compute and {} the optimizer, and no rule finds how to make it faster.",
-                         rules::percent(share_of(evidence, &Shares::compute)),
-                         rules::percent(share_of(evidence, &Shares::optimizer)));
+                         percent_text(share_of(evidence, &Shares::compute)),
+                         percent_text(share_of(evidence, &Shares::optimizer)));
     case 1:
       if (!findings.has_input)
         return "This run had no input to wait for. Next, real samples from storage of the node: whatever is slower now "
                "is the input.";
       return fmt::format("Waiting for input takes {} of a step: nothing to win.",
-                         rules::percent(share_of(evidence, &Shares::input)));
+                         percent_text(share_of(evidence, &Shares::input)));
     case 2:
       if (!findings.has_peers)
         return "This run had one rank, which waits for nobody. Next, two of them on synthetic input: whatever is lost "
                "now is communication or balance.";
       return fmt::format("Waiting for other ranks takes {} of a step: nothing to win.",
-                         rules::percent(share_of(evidence, &Shares::exposed)));
+                         percent_text(share_of(evidence, &Shares::exposed)));
     default: break;
   }
   if (!findings.scaling)
@@ -190,10 +190,6 @@ std::string_view name(GuideStage::State state) {
 }
 
 std::optional<Pairs> synthetic_input(const JobFacts& facts) {
-  const auto of = [&](const std::string& key, const std::string& otherwise) {
-    const auto found = facts.settings.find(key);
-    return found == facts.settings.end() ? otherwise : found->second;
-  };
   const auto shape = [](const std::string& channels, const std::string& resolution) {
     return Pairs{{"data.name", "random"}, {"data.channels", channels}, {"data.resolution", resolution}};
   };
@@ -203,7 +199,7 @@ std::optional<Pairs> synthetic_input(const JobFacts& facts) {
   if (facts.data == "cifar10") return shape("3", "32");
   constexpr auto kPictures = std::to_array<std::string_view>({"images", "pack", "tar", "tfrecord", "lmdb"});
   if (std::ranges::find(kPictures, facts.data) != kPictures.end())
-    return shape(of("data.channels", "3"), of("data.resolution", "224"));
+    return shape(setting(facts, "data.channels").value_or("3"), setting(facts, "data.resolution").value_or("224"));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -70,7 +71,25 @@ void read_memory(const trace::Run& run, const RankTrace& rank, JobFacts& facts) 
       for (const auto& point : series.points) facts.memory_bytes = std::max(facts.memory_bytes, point.value);
 }
 
+bool is_one_of(const std::optional<std::string>& text, std::initializer_list<std::string_view> words) {
+  return text && std::ranges::find(words, *text) != words.end();
+}
+
 }  // namespace
+
+std::optional<std::string> setting(const JobFacts& facts, const std::string& key) {
+  const auto found = facts.settings.find(key);
+  return found == facts.settings.end() ? std::nullopt : std::optional(found->second);
+}
+
+// As setting.cc reads them.
+bool is_off(const JobFacts& facts, const std::string& key) {
+  return is_one_of(setting(facts, key), {"false", "off", "no", "0"});
+}
+
+bool is_on(const JobFacts& facts, const std::string& key) {
+  return is_one_of(setting(facts, key), {"true", "on", "yes", "1"});
+}
 
 JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
   JobFacts facts;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ struct JobFacts {
   std::map<int, std::string> bound = {};  // by rank: the cpus it is bound to, "0-3"; "" : not bound
   std::map<int, double> clock_ghz = {};   // by rank: what its core did when measured
 };
+
+// What a setting was; nothing where it had its default.
+std::optional<std::string> setting(const JobFacts& facts, const std::string& key);
+bool is_off(const JobFacts& facts, const std::string& key);  // set to false
+bool is_on(const JobFacts& facts, const std::string& key);   // set to true
 
 // Text that is no such JSON leaves a sentence in `problems` and counts as missing.
 JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems);

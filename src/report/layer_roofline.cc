@@ -88,9 +88,7 @@ std::string text_of(const LayerRoofline& roofline, const std::string& why_whole)
 
 RankRates rank_rates(const trace::Run& run, const JobFacts& facts, const MachineRates& machine) {
   const double sharers = machine.kind == Hardware::Kind::Gpu ? 1.0 : ranks_a_node(run, facts);
-  const auto tf32 = facts.settings.find("device.tf32");
-  const ProductRate product =
-      product_rate(machine, facts.precision, tf32 != facts.settings.end() && tf32->second == "true");
+  const ProductRate product = product_rate(machine, facts.precision, !is_off(facts, "device.tf32"));
   return {.name = machine.name,
           .arithmetic = std::string(product.name),
           .flops = product.tflops * 1e12 / sharers,

@@ -149,6 +149,16 @@ TEST(LayerRoofline, WhatIsNotKnownIsSaid) {
   EXPECT_FALSE(layer_roofline_of(empty, window_of(empty), facts(), node()));
 }
 
+TEST(LayerRoofline, ProductsOfAGpuRunInTf32UnlessItIsOff) {
+  const trace::Run run = two_ranks(true).take();
+  const MachineRates gpu{.name = "Card", .kind = Hardware::Kind::Gpu, .f32 = 2, .tf32 = 8, .memory_gb_s = 200};
+  JobFacts job = facts();
+  EXPECT_DOUBLE_EQ(rank_rates(run, job, gpu).flops, 8e12);
+  EXPECT_EQ(rank_rates(run, job, gpu).arithmetic, "tf32");
+  job.settings["device.tf32"] = "off";
+  EXPECT_DOUBLE_EQ(rank_rates(run, job, gpu).flops, 2e12);
+}
+
 TEST(LayerRoofline, NarrowValuesTakeHalfTheBytes) {
   const trace::Run run = two_ranks(true).take();
   JobFacts narrow = facts();

@@ -270,7 +270,8 @@ void Sweep::pass(TimeRange time) {
   piece_->time.end = time.end;
 }
 
-std::string sequential_text(const Phases& phases) {
+std::string sequential_text(const Phases& phases, int ranks) {
+  if (ranks < 2) return "";
   if (phases.sequential.parts.empty()) return "No part of the run was done by one rank alone while the others waited.";
   std::vector<std::string> named;
   for (const SequentialPart& part : phases.sequential.parts)
@@ -311,7 +312,7 @@ Phases Sweep::take() {
   result.sequential.share = all > 0 ? static_cast<double>(sequential) / static_cast<double>(all) : 0;
   result.sequential.limit = sequential > 0 ? static_cast<double>(all) / static_cast<double>(sequential)
                                            : std::numeric_limits<double>::infinity();
-  result.sequential.text = sequential_text(result);
+  result.sequential.text = sequential_text(result, ranks_);
   return result;
 }
 

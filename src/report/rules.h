@@ -12,6 +12,7 @@ namespace ronde::report::rules {
 
 std::vector<Advice> of_input(const Evidence& evidence);
 std::vector<Advice> of_balance(const Evidence& evidence);
+std::vector<Advice> of_binding(const Evidence& evidence);
 std::vector<Advice> of_communication(const Evidence& evidence);
 std::vector<Advice> of_compute(const Evidence& evidence);
 std::vector<Advice> of_phases(const Evidence& evidence);
@@ -23,18 +24,11 @@ AdvicePlace place_of(const Evidence& evidence, std::size_t rank, TimeRange time)
 // The longest of a rank's ranges; none where there are none.
 std::optional<TimeRange> longest(const Ranges& ranges);
 
-// Ranks that recorded steps on the node that has most of them.
-int ranks_a_node(const Evidence& evidence);
-// Nothing where a setting has its default.
-std::optional<std::string> setting(const Evidence& evidence, const std::string& key);
-bool is_off(const Evidence& evidence, const std::string& key);  // set to false
-bool is_on(const Evidence& evidence, const std::string& key);   // set to true
 // Whether a batch twice as large would fit, as far as it is known.
 bool memory_for_twice(const Evidence& evidence);
 // "train.batch=128": twice what it is. Empty where the batch is not known.
 std::string twice_the_batch(const Evidence& evidence);
 
-std::string percent(double share);         // "30 %"
 std::string seconds_text(double seconds);  // "1.2 s", "340 ms"
 
 }  // namespace ronde::report::rules

@@ -5,6 +5,7 @@
 #include "ronde/base/text.h"
 #include "ronde/report/numbers.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/speed.h"
 
 // Some ranks have more to do than others, or are slower: always the same ones, or now this one and now that one.
 namespace ronde::report::rules {
@@ -16,23 +17,18 @@ constexpr double kClockBelow = 0.05;     // that the clock of the slow ones is b
 constexpr double kClockFalls = 0.1;      // from the first quarter of a run to the last: it gets too hot
 constexpr double kLeastNoise = 0.05;     // of the run: steps are never quite alike
 constexpr double kUnevenExplains = 0.5;  // of the excess, by shares of the batch that differ
-constexpr std::size_t kLeastSteps = 4;   // to tell noise from work
 
 // Ranks that are slower than the rest, as places in StepTable::ranks.
 struct Slow {
   std::vector<std::size_t> places = {};
   std::string who = {};  // "rank 1 (node7)", "node7"
   bool node = false;
-  double excess = 0;          // of their work over the others', both as means
+  double excess = 0;          // of their work over the others', both as means, in a usual step
   double gain = 0;            // if they were as fast as the slowest other
   std::size_t worst = 0;      // step, by place
   std::size_t example = 0;    // rank, by place
   double share_of_steps = 0;  // in which one of them has most work
 };
-
-double total_work(const RankSteps& rank) {
-  return rank.all.work();
-}
 
 bool holds(const std::vector<std::size_t>& places, std::size_t place) {
   return std::ranges::find(places, place) != places.end();
@@ -41,19 +37,19 @@ bool holds(const std::vector<std::size_t>& places, std::size_t place) {
 // Fills in the numbers for these ranks against all others.
 Slow measured(const Evidence& evidence, Slow slow) {
   const auto& ranks = evidence.steps.ranks;
-  double mine = 0, theirs = 0, gained = 0, worst = -1;
-  for (std::size_t i = 0; i < ranks.size(); ++i) (holds(slow.places, i) ? mine : theirs) += total_work(ranks[i]);
-  const auto count = static_cast<double>(slow.places.size());
-  theirs /= static_cast<double>(ranks.size()) - count;
-  slow.excess = theirs > 0 ? mine / count / theirs - 1 : 0;
+  double gained = 0, worst = -1;
+  std::vector<double> excess;
   for (std::size_t step = 0; step < evidence.steps.numbers.size(); ++step) {
     double most = 0, most_other = 0;
     std::size_t who = slow.places.front();
+    std::vector<double> mine, theirs;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const double here = ranks[i].steps[step].work();
+      (holds(slow.places, i) ? mine : theirs).push_back(here);
       if (!holds(slow.places, i)) most_other = std::max(most_other, here);
       if (holds(slow.places, i) && here > most) most = here, who = i;
     }
+    if (mean(theirs) > 0) excess.push_back(mean(mine) / mean(theirs) - 1);
     gained += std::max(0.0, most - most_other);
     if (most - most_other > worst) {
       worst = most - most_other;
@@ -61,6 +57,7 @@ Slow measured(const Evidence& evidence, Slow slow) {
       slow.example = who;
     }
   }
+  slow.excess = median(std::move(excess));
   slow.gain = evidence.efficiency.seconds > 0 ? gained / evidence.efficiency.seconds : 0;
   return slow;
 }
@@ -84,7 +81,7 @@ std::optional<Slow> slow_node(const Evidence& evidence) {
   slow = measured(evidence, std::move(slow));
   double sum = 0, least = -1;
   for (std::size_t i = 0; i < steps.ranks.size(); ++i) {
-    const double mine = total_work(steps.ranks[i]);
+    const double mine = steps.ranks[i].all.work();
     if (!holds(slow.places, i))
       sum += mine;
     else if (least < 0 || mine < least)
@@ -120,7 +117,7 @@ std::vector<double> clocks_of(const Evidence& evidence, int rank) {
   return values;
 }
 
-double mean(const std::vector<double>& values, std::size_t from, std::size_t count) {
+double mean_of_part(const std::vector<double>& values, std::size_t from, std::size_t count) {
   double sum = 0;
   for (std::size_t i = from; i < from + count; ++i) sum += values[i];
   return count > 0 ? sum / static_cast<double>(count) : 0;
@@ -129,7 +126,7 @@ double mean(const std::vector<double>& values, std::size_t from, std::size_t cou
 // While training, where that was recorded; otherwise as measured at the start. 0: not known.
 double clock_of(const Evidence& evidence, int rank) {
   const std::vector<double> values = clocks_of(evidence, rank);
-  if (!values.empty()) return mean(values, 0, values.size());
+  if (!values.empty()) return mean(values);
   const auto found = evidence.facts.clock_ghz.find(rank);
   return found == evidence.facts.clock_ghz.end() ? 0 : found->second;
 }
@@ -138,7 +135,7 @@ std::string falling_clock(const Evidence& evidence, int rank) {
   const std::vector<double> values = clocks_of(evidence, rank);
   const std::size_t quarter = values.size() / 4;
   if (quarter == 0) return "";
-  const double first = mean(values, 0, quarter), last = mean(values, values.size() - quarter, quarter);
+  const double first = mean_of_part(values, 0, quarter), last = mean_of_part(values, values.size() - quarter, quarter);
   if (last > (1 - kClockFalls) * first) return "";
   return fmt::format(" It falls from {:.2f} to {:.2f} GHz during the run: it gets too hot.", first, last);
 }
@@ -155,8 +152,9 @@ bool explain_by_clock(const Evidence& evidence, const Slow& slow, Advice& advice
   advice.title = fmt::format("{} runs at a lower clock than the others", slow.node ? "One node" : "One rank's core");
   advice.evidence += fmt::format(" Its clock is {:.2f} GHz, that of the others {:.2f} GHz.{}", low, usual,
                                  falling_clock(evidence, evidence.steps.ranks[slow.example].rank));
-  advice.change = fmt::format("Look at cooling, power limit and governor of {}, or leave it out of the job.",
-                              evidence.steps.ranks[slow.example].host);
+  advice.change =
+      fmt::format("Look at cooling, power limit and governor of {}{}", evidence.steps.ranks[slow.example].host,
+                  evidence.facts.nodes > 1 ? ", or leave it out of the job." : ".");
   advice.because += fmt::format(" at a clock of {:.2f} instead of {:.2f} GHz", low, usual);
   return true;
 }
@@ -185,9 +183,9 @@ Advice for_slow(const Evidence& evidence, const Slow& slow) {
   advice.evidence = fmt::format(
       "{} takes {} longer for its work than the others, and has most of it in {} of the steps; were it as fast as the "
       "slowest of the others, {} of {} would be saved.",
-      slow.who, percent(slow.excess), percent(slow.share_of_steps),
+      slow.who, percent_text(slow.excess), percent_text(slow.share_of_steps),
       seconds_text(slow.gain * evidence.efficiency.seconds), seconds_text(evidence.efficiency.seconds));
-  advice.because = fmt::format("{} is {} slower than the others", slow.who, percent(slow.excess));
+  advice.because = fmt::format("{} is {} slower than the others", slow.who, percent_text(slow.excess));
   const auto traced = std::ranges::find(evidence.run.ranks, steps.ranks[slow.example].rank, &trace::RankTrace::rank);
   for (const trace::TracedStep& step : traced->steps)
     if (step.number == steps.numbers[slow.worst])
@@ -196,9 +194,8 @@ Advice for_slow(const Evidence& evidence, const Slow& slow) {
   advice.rule = slow.node ? "slow_node" : "slow_rank";
   advice.title = slow.node ? "One node is slower than the others" : "One rank is slower than the others";
   advice.change = fmt::format(
-      "Look on {} for other programs, a throttled clock ('ronde run --check') or fewer cores than elsewhere; if it is "
-      "the node, leave it out of the job.",
-      steps.ranks[slow.example].host);
+      "Look on {} for other programs, a throttled clock ('ronde run --check') or fewer cores than elsewhere{}",
+      steps.ranks[slow.example].host, evidence.facts.nodes > 1 ? "; if it is the node, leave it out of the job." : ".");
   return advice;
 }
 
@@ -241,55 +238,6 @@ Advice for_wandering(const Evidence& evidence) {
   return advice;
 }
 
-// What each step's slowest rank takes longer than its own lower quartile: noise, which binding can take away. A rank
-// that is always slow shows none. The first step warms up, and does not count.
-double noise_share(const Evidence& evidence) {
-  const StepTable& steps = evidence.steps;
-  if (steps.numbers.size() <= kLeastSteps || evidence.efficiency.seconds <= 0) return 0;
-  std::map<int, std::size_t> places;
-  std::vector<double> quartile;
-  for (std::size_t i = 0; i < steps.ranks.size(); ++i) {
-    places[steps.ranks[i].rank] = i;
-    std::vector<double> all;
-    for (std::size_t step = 1; step < steps.numbers.size(); ++step)
-      if (steps.ranks[i].steps[step].total > 0) all.push_back(steps.ranks[i].steps[step].work());
-    const auto at = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 4);
-    if (!all.empty()) std::ranges::nth_element(all, at);
-    quartile.push_back(all.empty() ? 0 : *at);
-  }
-  double lost = 0;
-  for (std::size_t step = 1; step < steps.numbers.size(); ++step) {
-    const std::size_t who = places[steps.slowest[step]];
-    lost += std::max(0.0, steps.ranks[who].steps[step].work() - quartile[who]);
-  }
-  return lost / evidence.efficiency.seconds;
-}
-
-std::optional<Advice> for_unbound(const Evidence& evidence) {
-  std::map<std::string, int> ranks_on;
-  for (const RankSteps& rank : evidence.steps.ranks) ++ranks_on[rank.host];
-  std::vector<std::string> unbound;
-  for (const RankSteps& rank : evidence.steps.ranks) {
-    const auto found = evidence.facts.bound.find(rank.rank);
-    if (ranks_on[rank.host] > 1 && found != evidence.facts.bound.end() && found->second.empty())
-      unbound.push_back(std::to_string(rank.rank));
-  }
-  if (unbound.empty()) return {};
-  Advice advice{
-      .rule = "not_bound", .title = "Ranks of one node are not bound to cores", .gain = noise_share(evidence)};
-  const std::size_t all = unbound.size();
-  if (unbound.size() > 8) unbound.resize(8), unbound.emplace_back("...");
-  advice.evidence = fmt::format(
-      "{} share a node with others and may run on any of its cores ({} {}); in each step the slowest rank takes longer "
-      "than in its own quiet steps (lower quartile), {} of the run in all.",
-      counted(all, "rank"), all == 1 ? "rank" : "ranks", join(unbound, ", "), percent(advice.gain));
-  advice.change =
-      "Start ranks by 'ronde run', which binds them (--bind auto), or let the launcher do it: srun --cpu-bind=cores, "
-      "mpirun --bind-to core.";
-  advice.because = "ranks of one node are not bound to cores and get into each other's way";
-  return advice;
-}
-
 }  // namespace
 
 std::vector<Advice> of_balance(const Evidence& evidence) {
@@ -298,8 +246,6 @@ std::vector<Advice> of_balance(const Evidence& evidence) {
   const auto slow = find_slow(evidence);
   advice.push_back(slow ? for_slow(evidence, *slow) : for_wandering(evidence));
   if (!slow && advice.back().gain < kLeastNoise) advice.pop_back();
-  if (auto unbound = for_unbound(evidence); unbound && unbound->gain >= kLeastNoise)
-    advice.push_back(std::move(*unbound));
   return advice;
 }
 

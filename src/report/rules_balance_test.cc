@@ -126,6 +126,16 @@ TEST(BindingRule, TakesNoiseForRanksThatAreNotBound) {
   EXPECT_EQ(all.only().rule, "imbalance");
 }
 
+TEST(BindingRule, TakesRanksWithTheSameCpusForUnbound) {
+  MadeEvidence all = noisy(40);
+  all.facts.bound = {{0, "4-6,8"}, {1, "4-6,8"}};  // what a batch job may use
+  EXPECT_EQ(all.only().rule, "not_bound");
+  all.facts.bound = {{0, "4"}, {1, "4"}};  // more ranks than cores: binding does not help
+  EXPECT_EQ(all.only().rule, "imbalance");
+  all.facts.bound = {{0, "?"}, {1, "?"}};
+  EXPECT_EQ(all.only().rule, "imbalance");
+}
+
 TEST(BindingRule, SaysNothingBelowItsThreshold) {
   EXPECT_TRUE(noisy(10).advice().empty()) << "60 of 1260 are below 5 %";
 }

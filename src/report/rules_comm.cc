@@ -32,7 +32,7 @@ double share(const Evidence& evidence, double seconds) {
 
 std::uint64_t bytes_setting(const Evidence& evidence, const std::string& key, std::uint64_t initial) {
   try {
-    if (const auto text = setting(evidence, key)) return parse_bytes(*text);
+    if (const auto text = setting(evidence.facts, key)) return parse_bytes(*text);
   } catch (const Error&) {  // of a file that somebody else wrote: as if it were not there
   }
   return initial;
@@ -73,7 +73,7 @@ double least_gain(const Evidence& evidence, double latency, Gain gain) {
 }
 
 std::optional<Advice> for_overlap(const Evidence& evidence, const StepBuckets& buckets) {
-  if (!is_off(evidence, "train.overlap")) return {};
+  if (!is_off(evidence.facts, "train.overlap")) return {};
   std::vector<std::map<std::int64_t, double>> backward;  // by rank and number of the step
   for (const trace::RankTrace& rank : evidence.run.ranks) {
     auto& steps = backward.emplace_back();
@@ -112,7 +112,7 @@ std::optional<Advice> for_late_bucket(const Evidence& evidence, const StepBucket
   advice.change = "Let the first bucket be small, so that communication starts early";
   if (bytes_setting(evidence, "comm.fusion_bytes", kFusion) > kFusion)
     advice.change += ", and those after it no larger than comm.fusion_bytes=64MiB";
-  if (is_on(evidence, "comm.deterministic") || is_on(evidence, "train.deterministic"))
+  if (is_on(evidence.facts, "comm.deterministic") || is_on(evidence.facts, "train.deterministic"))
     advice.change +=
         "; comm.deterministic puts tensors in the order of their names rather than of readiness, which "
         "makes it later still";
@@ -158,7 +158,7 @@ void choose_remedy(const Evidence& evidence, const StepBuckets& buckets, Advice&
         fmt::format(" A collective takes {} before its size matters: it is latency that costs.", seconds_text(latency));
     advice.change = "Fewer and larger exchanges: let buckets be searched for (comm.autotune)." + batch;
     advice.setting = count > 2 || larger.empty() ? "comm.autotune=true" : larger;
-  } else if (setting(evidence, "train.compression").value_or("none") == "none") {
+  } else if (setting(evidence.facts, "train.compression").value_or("none") == "none") {
     if (fitted)
       advice.evidence += fmt::format(" {:.3g} GB/s is what limits it: half the bytes would take half the time.",
                                      evidence.comm->bandwidth_gb_s);
@@ -221,7 +221,7 @@ std::optional<Advice> of_serialisation(const Evidence& evidence, const std::vect
       "Even on a network of no cost the run would take {}, though no rank has more than {} of work: ranks wait for one "
       "another first here, then there.",
       seconds_text(efficiency.ideal_seconds), seconds_text(*std::ranges::max_element(efficiency.useful_seconds)));
-  if (setting(evidence, "model.norm").value_or("batch") == "sync") {
+  if (setting(evidence.facts, "model.norm").value_or("batch") == "sync") {
     advice.change = "Batch norms that meet in every layer make ranks wait in every layer: let each rank have its own.";
     advice.setting = "model.norm=batch";
   } else {

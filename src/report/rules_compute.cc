@@ -29,7 +29,7 @@ std::optional<Advice> for_precision(const Evidence& evidence) {
   const RankSteps* rank = with_most_work(evidence);
   if (!evidence.rates || !rank || evidence.facts.precision != "f32") return {};
   const MachineRates& rates = *evidence.rates;
-  const bool tf32 = rates.kind == Hardware::Kind::Gpu && !is_off(evidence, "device.tf32");
+  const bool tf32 = rates.kind == Hardware::Kind::Gpu && !is_off(evidence.facts, "device.tf32");
   const double now = tf32 ? std::max(rates.f32, rates.tf32) : rates.f32;
   if (now <= 0 || rates.bf16 < kFasterType * now) return {};
   Advice advice{.rule = "precision", .title = "Training runs in f32 where bf16 is faster"};

@@ -7,6 +7,7 @@
 #include "ronde/base/units.h"
 #include "ronde/report/numbers.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/speed.h"
 
 // The training waits for samples.
 namespace ronde::report::rules {
@@ -25,7 +26,7 @@ struct Remedy {
 };
 
 std::string path_of(const Evidence& evidence) {
-  return setting(evidence, "data.path").value_or("FOLDER");
+  return setting(evidence.facts, "data.path").value_or("FOLDER");
 }
 
 Remedy for_reading(const Evidence& evidence) {
@@ -38,7 +39,7 @@ Remedy for_reading(const Evidence& evidence) {
                                   "--data-name pack --data-path PACK.",
                                   format_bytes(static_cast<std::uint64_t>(input.item_bytes)), path_of(evidence)),
             .setting = "data.name=pack"};
-  if (!setting(evidence, "data.cache"))
+  if (!setting(evidence.facts, "data.cache"))
     return {.title = "Reading is the limit of the input",
             .change =
                 "Keep what was read, in memory that the ranks of a node share: read once, it is there from the "
@@ -54,8 +55,8 @@ Remedy for_preparing(const Evidence& evidence) {
   const std::string& stage = evidence.input->limit;
   const JobFacts& facts = evidence.facts;
   Remedy remedy{.title = fmt::format("'{}' is the limit of the input", stage)};
-  const int cores = facts.cores / ranks_a_node(evidence);  // for a rank
-  const auto limit = parse_number<int>(setting(evidence, "data.threads").value_or("0")).value_or(0);
+  const int cores = facts.cores / ranks_a_node(evidence.run, evidence.facts);  // for a rank
+  const auto limit = parse_number<int>(setting(evidence.facts, "data.threads").value_or("0")).value_or(0);
   if (limit > 0 && limit < cores) {
     remedy.change =
         fmt::format("Let more threads prepare samples: data.threads is {}, and a rank has {} cores.", limit, cores);
@@ -80,7 +81,7 @@ Remedy remedy_for(const Evidence& evidence) {
   if (limit == kReading) return for_reading(evidence);
   if (!limit.empty()) return for_preparing(evidence);
   Remedy remedy{.title = "The training waits for its input"};
-  if (setting(evidence, "data.prefetch").value_or("0") != "0") {
+  if (setting(evidence.facts, "data.prefetch").value_or("0") != "0") {
     remedy.change =
         "No stage of the input is busy all the time, so it comes in waves: let as many batches be prepared "
         "ahead as measuring shows.";
@@ -110,7 +111,7 @@ std::vector<Advice> of_input(const Evidence& evidence) {
       advice.evidence =
           fmt::format("Rank {} waits for input for {} of {} ({}); with input that costs nothing the run would take {}.",
                       evidence.run.ranks[i].rank, seconds_text(waited), seconds_text(efficiency.seconds),
-                      percent(waited / efficiency.seconds), seconds_text(efficiency.no_input_seconds));
+                      percent_text(waited / efficiency.seconds), seconds_text(efficiency.no_input_seconds));
     }
   }
   advice.because = "training waits for its input";

@@ -54,12 +54,12 @@ Advice for_saving(const Evidence& evidence, double seconds, const OneRank& alone
                                   seconds_text(evidence.efficiency.seconds));
   advice.because = "training stands still while checkpoints are saved";
   const double all = evidence.efficiency.seconds > 0 ? seconds / evidence.efficiency.seconds : 0;
-  if (is_off(evidence, "checkpoint.background")) {
+  if (is_off(evidence.facts, "checkpoint.background")) {
     advice.title = "Training waits while checkpoints are written";
     advice.change = "Write checkpoints while training goes on.";
     advice.setting = "checkpoint.background=true";
     advice.gain = all;
-  } else if (alone.seconds > kMostlyOneRank * seconds && !is_on(evidence, "checkpoint.sharded")) {
+  } else if (alone.seconds > kMostlyOneRank * seconds && !is_on(evidence.facts, "checkpoint.sharded")) {
     advice.title = "One rank saves checkpoints while the others wait";
     advice.change = "Let every rank write its share of a checkpoint.";
     advice.setting = "checkpoint.sharded=true";

@@ -55,35 +55,48 @@ Shares shares_in(const Activity& activity, TimeRange bounds) {
   return shares;
 }
 
+constexpr double kWorthNaming = 0.02;  // more work than the mean
+constexpr double kNearlyAlways = 0.75;
+
+std::string slow_text(const SlowestRank& slow) {
+  if (slow.rank >= 0)
+    return fmt::format(
+        "Rank {} on {} has most work in {:.0f} % of the steps, {:.0f} % more than the mean: its node is slow, or its "
+        "share is larger.",
+        slow.rank, slow.host, 100 * slow.share_of_steps, 100 * slow.excess);
+  if (slow.always) return "No rank has much more work than the others.";
+  return "The rank with most work changes from step to step: noise or uneven samples, no slow node.";
+}
+
+// In a usual step: what a rank does now and then, such as a test, is not what makes it slow.
+double usual_excess(const StepTable& table, const RankSteps& rank) {
+  std::vector<double> excess;
+  for (std::size_t step = 0; step < table.numbers.size(); ++step) {
+    std::vector<double> work;
+    for (const RankSteps& each : table.ranks)
+      if (each.steps[step].total > 0) work.push_back(each.steps[step].work());
+    const double usual = mean(work);
+    if (rank.steps[step].total > 0 && usual > 0) excess.push_back(rank.steps[step].work() / usual - 1);
+  }
+  return median(std::move(excess));
+}
+
 // The rank with most work in each step, and how often it is which.
 SlowestRank slowest_of(const StepTable& table) {
-  constexpr double kWorthNaming = 0.02;  // more work than the mean
-  constexpr double kNearlyAlways = 0.75;
   SlowestRank slow;
   if (table.ranks.size() < 2 || table.numbers.empty()) return slow;
   std::map<int, std::size_t> counts;
   for (const int rank : table.slowest) ++counts[rank];
   const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
-  double sum = 0, longest = 0;
-  for (const RankSteps& rank : table.ranks) {
-    sum += rank.all.work();
-    if (rank.rank == most->first) longest = rank.all.work();
-  }
-  const double mean = sum / static_cast<double>(table.ranks.size());
   slow.share_of_steps = static_cast<double>(most->second) / static_cast<double>(table.slowest.size());
-  slow.excess = mean > 0 ? longest / mean - 1 : 0;
   slow.always = slow.share_of_steps >= kNearlyAlways;
   const auto found = std::ranges::find(table.ranks, most->first, &RankSteps::rank);
+  slow.excess = usual_excess(table, *found);
   if (slow.always && slow.excess >= kWorthNaming) {
     slow.rank = most->first;
     slow.host = found->host;
-    slow.text = fmt::format(
-        "Rank {} on {} has most work in {:.0f} % of the steps, {:.0f} % more than the mean: its node is slow, or its "
-        "share is larger.",
-        slow.rank, slow.host, 100 * slow.share_of_steps, 100 * slow.excess);
-  } else {
-    slow.text = "The rank with most work changes from step to step: noise or uneven samples, no slow node.";
   }
+  slow.text = slow_text(slow);
   return slow;
 }
 

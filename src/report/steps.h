@@ -38,7 +38,7 @@ struct SlowestRank {
   int rank = -1;  // -1: there is none to speak of
   std::string host = {};
   double share_of_steps = 0;  // in which it was the one with most work
-  double excess = 0;          // its work over the mean of all ranks', less 1
+  double excess = 0;          // in a usual step: its work over the mean of all ranks', less 1
   bool always = false;        // it is nearly always the same one
   std::string text = {};      // one sentence
 };

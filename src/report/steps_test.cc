@@ -74,6 +74,21 @@ TEST(SlowestRank, IsNobodyWhenItWanders) {
   EXPECT_FALSE(slow.always);
 }
 
+TEST(SlowestRank, IsNobodyWhenAllAreAboutAsFast) {
+  MakeRun make(2);
+  for (std::int64_t step = 0; step < 4; ++step)
+    for (int rank = 0; rank < 2; ++rank) {
+      make.step(rank, step, step * 1000, step * 1000 + 1000);
+      make.span(rank, "training", "forward", step * 1000, step * 1000 + 900 + rank);
+      make.span(rank, "training", "wait for communication", step * 1000 + 900 + rank, step * 1000 + 1000);
+    }
+  const trace::Run run = make.take();
+  const SlowestRank slow = steps_of(run, window_of(run)).slow;
+  EXPECT_EQ(slow.rank, -1);
+  EXPECT_TRUE(slow.always) << "rank 1, but by a thousandth";
+  EXPECT_EQ(slow.text, "No rank has much more work than the others.");
+}
+
 TEST(JobFacts, AreReadAndWhatMakesNoSenseIsTold) {
   MakeRun make(2);
   make.metadata(0, "job", R"({"network": "mlp", "batch": 64, "settings": {"train.batch": "64"}, "threads": -3})");

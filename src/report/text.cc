@@ -16,18 +16,8 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t kFewRanks = 8;  // more: the slowest, the one in the middle, the fastest
-constexpr std::size_t kProfileRows = 14;
+constexpr std::size_t kFewRanks = 8;        // more: the slowest, the one in the middle, the fastest
 constexpr double kGood = 0.9, kFair = 0.8;  // as on the page (page/tree.js)
-
-std::string title(const Paint& paint, std::string_view text) {
-  return "\n" + paint.bold(text) + "\n";
-}
-
-std::string sentence(const Json& in, std::string_view key, std::string_view first = "  ") {
-  const std::string text = text_at(in, key);
-  return text.empty() ? "" : wrapped(text, first);
-}
 
 std::string painted(const Paint& paint, std::string_view state, std::string_view text) {
   if (state == "good") return paint.green(text);
@@ -75,7 +65,8 @@ std::string job(const Json& document) {
     facts.push_back(fmt::format("{} steps ({} to {})", text_at(window, "steps"), text_at(window, "first_step"),
                                 text_at(window, "last_step")));
   if (const auto seconds = number_at(window, "seconds")) facts.push_back("in " + duration(seconds));
-  return facts.empty() ? "" : "\n" + wrapped(join(facts, ", "));
+  const std::string source = text_at(document, "source");
+  return facts.empty() ? "" : "\n" + wrapped((source.empty() ? "" : source + ": ") + join(facts, ", "));
 }
 
 // --- The tree ---
@@ -158,173 +149,6 @@ std::string steps(const Json& document, const Paint& paint) {
   return out + table.drop_empty_columns().text(2);
 }
 
-// --- Causes ---
-
-std::string input(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "input");
-  const std::vector<Json> stages = objects_at(part, "stages");
-  if (stages.empty() && text_at(part, "text").empty()) return "";
-  std::string out = title(paint, "Input") + sentence(part, "text");
-  if (const auto ceiling = number_at(part, "ceiling_samples_per_second"))
-    out += wrapped("Now " + speed(number_at(part, "samples_per_second")) + "; with an input that costs nothing " +
-                       speed(ceiling) + ".",
-                   "  ");
-  if (stages.empty()) return out;
-  Table table({{"stage"},
-               {"threads", Align::Right},
-               {"busy", Align::Right},
-               {"waiting", Align::Right},
-               {"no room", Align::Right},
-               {"items/s alone", Align::Right},
-               {"ready", Align::Right},
-               {""}});
-  for (const Json& stage : stages)
-    table.add({text_at(stage, "name"), text_at(stage, "threads"), duration(number_at(stage, "busy")),
-               duration(number_at(stage, "waiting_input")), duration(number_at(stage, "waiting_room")),
-               whole(number_at(stage, "items_per_second")), percent(number_at(stage, "occupancy")),
-               text_at(stage, "name") == text_at(part, "limit") ? "limits" : ""});
-  return out + table.drop_empty_columns().text(2);
-}
-
-std::string collectives(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "collectives");
-  const std::vector<Json> kinds = objects_at(part, "kinds");
-  if (kinds.empty()) return "";
-  std::string out = title(paint, "Collectives") + sentence(part, "text");
-  Table table({{"name"},
-               {"group"},
-               {"count", Align::Right},
-               {"bytes", Align::Right},
-               {"time", Align::Right},
-               {"reached", Align::Right},
-               {"measured alone", Align::Right}});
-  for (const Json& kind : kinds)
-    table.add({shortened(text_at(kind, "name"), 20), shortened(text_at(kind, "group"), 14), text_at(kind, "count"),
-               format_bytes(static_cast<std::uint64_t>(std::clamp(number_or_zero(kind, "bytes"), 0.0, 1e18))),
-               duration(number_at(kind, "seconds")), bandwidth(number_at(kind, "bandwidth_gb_s")),
-               bandwidth(number_at(kind, "measured_gb_s"))});
-  out += table.text(2);
-  const Json& fit = at(part, "fit");
-  if (const auto latency = number_at(fit, "latency_us"))
-    out += wrapped(
-        fmt::format(
-            "Fitted: latency {}, bandwidth {}; bandwidth rules from {} on.", duration(*latency / 1e6),
-            bandwidth(number_at(fit, "bandwidth_gb_s")),
-            format_bytes(static_cast<std::uint64_t>(std::clamp(number_or_zero(fit, "crossover_bytes"), 0.0, 1e18)))),
-        "  ");
-  return out;
-}
-
-std::string bottlenecks(const Json& document, const Paint& paint) {
-  const std::vector<Json> list = objects_at(document, "bottlenecks");
-  if (list.empty()) return "";
-  Table table({{"bottleneck"}, {"allows alone", Align::Right}, {""}});
-  std::string why;
-  for (const Json& one : list) {
-    const bool known = number_at(one, "samples_per_second") && at(one, "known") != Json(false);
-    const bool binds = true_at(one, "binds");
-    table.add({text_at(one, "name"), known ? speed(number_at(one, "samples_per_second")) : "not known",
-               binds ? "binds" : ""});
-    if (binds) why += sentence(one, "text");
-  }
-  return title(paint, "Bottlenecks") + why + table.drop_empty_columns().text(2);
-}
-
-std::string scaling(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "scaling");
-  const std::vector<Json> runs = objects_at(part, "runs");
-  if (runs.empty()) return "";
-  Table table({{"run"},
-               {"ranks", Align::Right},
-               {"batch", Align::Right},
-               {"speed", Align::Right},
-               {"speed-up", Align::Right},
-               {"efficiency", Align::Right}});
-  for (const Json& run : runs) {
-    const auto speedup = number_at(run, "speedup");
-    table.add({shortened(text_at(run, "source"), 24), text_at(run, "ranks"), text_at(run, "batch"),
-               speed(number_at(run, "samples_per_second")), speedup ? fmt::format("{:.2f}", *speedup) : kUnknown,
-               percent(number_at(run, "efficiency"))});
-  }
-  return title(paint, "Scaling") + sentence(part, "text") + sentence(part, "superlinear") + table.text(2);
-}
-
-std::string phases(const Json& document, const Paint& paint) {
-  const std::vector<Json> list = objects_at(document, "phases");
-  if (list.empty()) return "";
-  Table table({{"phase"},
-               {"time", Align::Right},
-               {"share", Align::Right},
-               {"ranks at work", Align::Right},
-               {"one alone", Align::Right}});
-  for (const Json& phase : list) {
-    const auto busy = number_at(phase, "ranks_busy");
-    table.add({text_at(phase, "name"), duration(number_at(phase, "seconds")), percent(number_at(phase, "share")),
-               busy ? fmt::format("{:.1f}", *busy) : kUnknown, duration(number_at(phase, "sequential_seconds"))});
-  }
-  return title(paint, "Phases") + sentence(at(document, "sequential"), "text") + table.text(2);
-}
-
-// --- The profile: what takes most, wherever it is ---
-
-struct ProfileLine {
-  int depth = 0;
-  Json path;
-};
-
-void add_paths(const std::vector<Json>& paths, int depth, double least, std::vector<ProfileLine>& lines) {
-  constexpr int kDeepest = 12;
-  for (const Json& path : paths) {
-    if (number_or_zero(path, "inclusive") < least) continue;
-    lines.push_back({depth, path});
-    if (depth < kDeepest) add_paths(objects_at(path, "children"), depth + 1, least, lines);
-  }
-}
-
-std::string profile(const Json& document, const Paint& paint) {
-  const std::vector<Json> roots = objects_at(at(document, "profile"), "tree");
-  if (roots.empty()) return "";
-  double whole_time = 0;
-  for (const Json& root : roots) whole_time += number_or_zero(root, "inclusive");
-  // The least share that leaves few enough rows.
-  std::vector<ProfileLine> lines;
-  for (double least = 0.01; least < 1; least *= 1.5) {
-    lines.clear();
-    add_paths(roots, 0, least * whole_time, lines);
-    if (lines.size() <= kProfileRows) break;
-  }
-  if (lines.empty()) return "";
-  Table table({{"call path"},
-               {"inclusive", Align::Right},
-               {"share", Align::Right},
-               {"exclusive", Align::Right},
-               {"visits", Align::Right},
-               {"a rank, least", Align::Right},
-               {"most", Align::Right}});
-  for (const auto& [depth, path] : lines)
-    table.add({std::string(static_cast<std::size_t>(2 * depth), ' ') + shortened(text_at(path, "name"), 30),
-               duration(number_at(path, "inclusive")),
-               whole_time > 0 ? percent(number_or_zero(path, "inclusive") / whole_time) : kUnknown,
-               duration(number_at(path, "exclusive")), text_at(path, "visits"), duration(number_at(path, "min")),
-               duration(number_at(path, "max"))});
-  return title(paint, "Call paths that take most") + table.text(2);
-}
-
-std::string compare(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "compare");
-  std::vector<Json> paths = objects_at(part, "paths");
-  if (paths.empty()) return "";
-  if (paths.size() > kProfileRows) paths.resize(kProfileRows);
-  Table table({{"call path"}, {"first", Align::Right}, {"second", Align::Right}, {"difference", Align::Right}});
-  for (const Json& path : paths) {
-    const auto difference = number_at(path, "difference");
-    table.add({shortened(text_at(path, "path"), 50), duration(number_at(path, "first")),
-               duration(number_at(path, "second")), (difference && *difference > 0 ? "+" : "") + duration(difference)});
-  }
-  return title(paint, "Two runs, a step of a mean rank") +
-         wrapped("First " + text_at(part, "first") + ", second " + text_at(part, "second") + ".", "  ") + table.text(2);
-}
-
 // --- What to do ---
 
 std::string advice(const Json& document, const Paint& paint) {
@@ -339,8 +163,9 @@ std::string advice(const Json& document, const Paint& paint) {
         text_at(list[i], "title") + (gain && *gain > 0 ? fmt::format(" (up to {} of the time)", percent(gain)) : ""),
         head);
     out += sentence(list[i], "evidence", "     seen    ") + sentence(list[i], "change", "     change  ");
-    if (const std::string setting = text_at(list[i], "setting"); !setting.empty())
-      out += "     set     " + paint.bold(setting) + "\n";
+    const std::string setting = text_at(list[i], "setting"), flag = text_at(list[i], "flag");
+    if (!setting.empty())
+      out += "     set     " + paint.bold(setting) + (flag.empty() ? "" : ", as a flag " + paint.bold(flag)) + "\n";
   }
   return out;
 }
@@ -362,9 +187,7 @@ std::string text_report(const Json& document, bool colour) {
   const Json& efficiency = at(document, "efficiency");
   return verdict(document, paint) + job(document) + tree(at(efficiency, "tree"), "Efficiency", paint) +
          tree(at(efficiency, "device"), "Efficiency of the devices", paint) + steps(document, paint) +
-         input(document, paint) + collectives(document, paint) + bottlenecks(document, paint) +
-         scaling(document, paint) + phases(document, paint) + profile(document, paint) + compare(document, paint) +
-         advice(document, paint) + next_step(document, paint);
+         causes_text(document, paint) + advice(document, paint) + next_step(document, paint);
 }
 
 }  // namespace ronde::report

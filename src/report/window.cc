@@ -55,7 +55,9 @@ Window window_of(const Run& run, const StepWindow& steps) {
   }
   if (window.time.begin > window.time.end)
     throw Error::bad_input("'{}' has no recorded time to report on{}", run.source.string(),
-                           any_steps ? " in these steps" : ": no training thread recorded anything");
+                           any_steps              ? " in these steps"
+                           : run.problems.empty() ? ": no training thread recorded anything"
+                                                  : ": " + run.problems.front());
   return window;
 }
 

@@ -25,6 +25,12 @@ struct Window {
 // `steps` narrows it to some of them. FAILS WITH: BadInput when the run has none of these.
 Window window_of(const trace::Run& run, const StepWindow& steps = {});
 
+// A rank whose recording breaks off (a file that is cut, a process that was killed) would look as if it had little to
+// do. So only steps count that were recorded as a whole by all, and a rank that has far fewer than the others is taken
+// out of the run: whatever leaves more to judge. Returns which of the steps asked for are left; `problems` gets a
+// sentence for what was left out.
+StepWindow keep_whole_steps(trace::Run& run, StepWindow asked, std::vector<std::string>& problems);
+
 // Sorted, and apart from one another.
 using Ranges = std::vector<TimeRange>;
 

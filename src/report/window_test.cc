@@ -55,5 +55,57 @@ TEST(Waits, ForInputAreNotWaitsForOthers) {
   EXPECT_EQ(waits.communication, (Ranges{{30, 45}}));
 }
 
+// Ten steps of 100 on each of four ranks.
+MakeRun ten_steps() {
+  MakeRun make(4);
+  for (int rank = 0; rank < 4; ++rank)
+    for (std::int64_t step = 0; step < 10; ++step) {
+      make.span(rank, "training", "forward", 100 * step, 100 * step + 90);
+      make.step(rank, step, 100 * step, 100 * step + 90);
+    }
+  return make;
+}
+
+TEST(WholeSteps, AreAllWhereRecordingsHaveTheirEnd) {
+  trace::Run run = ten_steps().take();
+  std::vector<std::string> problems;
+  EXPECT_EQ(keep_whole_steps(run, {}, problems), StepWindow{});
+  EXPECT_EQ(run.ranks.size(), 4u);
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(WholeSteps, EndWithTheFirstRankThatWasKilled) {
+  MakeRun make = ten_steps();
+  make.cut(2, 890);  // in step 8
+  make.cut(3, 895);
+  trace::Run run = make.take();
+  std::vector<std::string> problems;
+  EXPECT_EQ(keep_whole_steps(run, parse_step_window("2.."), problems), parse_step_window("2..7"));
+  EXPECT_EQ(run.ranks.size(), 4u);
+  EXPECT_EQ(problems, std::vector<std::string>{"steps are judged up to 7, the last that was recorded as a whole"});
+}
+
+TEST(WholeSteps, ARankThatHasFewIsLeftOut) {
+  MakeRun make = ten_steps();
+  make.cut(1, 250);
+  trace::Run run = make.take();
+  std::vector<std::string> problems;
+  EXPECT_EQ(keep_whole_steps(run, {}, problems), StepWindow{}) << "30 steps of three ranks, not 8 of four";
+  EXPECT_EQ(problems,
+            std::vector<std::string>{"rank 1 is left out: its recording breaks off long before those of others"});
+  ASSERT_EQ(run.ranks.size(), 3u);
+  EXPECT_EQ(run.ranks[1].rank, 2);
+}
+
+TEST(WholeSteps, OfNoneAllIsLeftAsItIs) {
+  MakeRun make(1);
+  make.step(0, 0, 0, 100);
+  make.cut(0, 100);
+  trace::Run run = make.take();
+  std::vector<std::string> problems;
+  EXPECT_EQ(keep_whole_steps(run, {}, problems), StepWindow{});
+  EXPECT_EQ(run.ranks.size(), 1u);
+}
+
 }  // namespace
 }  // namespace ronde::report

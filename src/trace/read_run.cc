@@ -32,7 +32,7 @@ FileDraft read_file(const std::filesystem::path& file) {
     draft.ranks = builder.take();
     if (damage) draft.problems.push_back(damage->text());
     for (const RankDraft& rank : draft.ranks)
-      if (!rank.farewell && !damage) draft.problems.push_back(recording_has_no_end(rank.trace.rank));
+      if (!rank.trace.ended && !damage) draft.problems.push_back(recording_has_no_end(rank.trace.rank));
   } catch (const Error& error) {
     draft.problems.push_back(error.what());
   }
@@ -151,7 +151,7 @@ Run read_run(const std::filesystem::path& path, const ReadOptions& options) {
                      .world_size = world_size_of(rank.trace),
                      .dropped = rank.trace.dropped,
                      .clock_shared = rank.trace.clock_shared,
-                     .ended = rank.farewell,
+                     .ended = rank.trace.ended,
                      .first = rank.trace.time.begin,
                      .last = rank.trace.time.end});
     run.ranks.push_back(std::move(rank.trace));

@@ -214,6 +214,7 @@ class Packets {
 }  // namespace
 
 std::string Damage::text() const {
+  if (offset == 0) return fmt::format("'{}' cannot be read ({})", file.string(), what);
   return fmt::format("'{}' is damaged at byte {} ({}); what comes before it was read", file.string(), offset, what);
 }
 

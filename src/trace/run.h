@@ -101,6 +101,7 @@ struct RankTrace {
   std::vector<CounterSeries> counters = {};
   std::uint64_t dropped = 0;  // events that found no room
   bool clock_shared = false;  // whether its times were brought to the clock that ranks share
+  bool ended = true;          // the recorder closed the file; otherwise it is cut off, or its program was killed
   TimeRange time = {};        // first to last event
 
   // The thread that trains: forward, backward and all its waiting. Null: it recorded nothing.

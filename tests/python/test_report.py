@@ -158,6 +158,17 @@ def test_what_is_cut_off_is_reported_as_far_as_it_goes(ronde, faulty, tmp_path):
     assert any("trace-00001" in text and "byte" in text for text in problems), problems
 
 
+def test_a_rank_whose_recording_breaks_off_is_not_blamed(ronde, build_dir, clean_env, tmp_path):
+    program = build_dir / "report_generate"
+    subprocess.run([program, "4", "30", tmp_path / "trace"], env=clean_env, check=True, capture_output=True)
+    file = tmp_path / "trace" / "trace-00001.perfetto-trace"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
+    document = json.loads(ronde("report", "trace", "--json").stdout)
+    assert document["advice"] == [] and document["state"] == "good", document["verdict"]
+    assert any("rank 1 is left out" in text for text in document["problems"]), document["problems"]
+    check_products(document["efficiency"]["tree"])
+
+
 def test_two_runs_are_set_side_by_side(ronde, faulty, tmp_path):
     faulty("healthy")
     pathlib.Path(tmp_path / "trace").rename(tmp_path / "first")
@@ -167,6 +178,23 @@ def test_two_runs_are_set_side_by_side(ronde, faulty, tmp_path):
     document = json.loads(report.stdout)
     assert document["source"] == "trace"
     assert document["compare"]["paths"], "the same paths in both"
+
+
+def test_runs_on_one_and_two_ranks_show_how_they_scale(ronde, build_dir):
+    program = str(build_dir / "ronde")
+    words = "--train-steps 6 --data-samples 512 --data-test-samples 64 --checkpoint-resume none"
+    for ranks in ("1", "2"):
+        folders = ("--trace-dir", f"trace{ranks}", "--output-dir", f"out{ranks}")
+        job = ronde("run", "-n", ranks, program, "train", "demo", *words.split(), *folders)
+        assert job.returncode == 0, job.stderr
+    document = json.loads(ronde("report", "trace2", "trace1", "--json").stdout)
+    assert [run["ranks"] for run in document["scaling"]["runs"]] == [1, 2]
+    assert document["scaling"]["kind"] == "strong"
+    tree = document["efficiency"]["tree"]
+    check_products(tree)
+    assert tree["key"] == "global", "of the larger run, by what a sample costs in the smaller one"
+    assert factors(tree)["computation_scaling"] == pytest.approx(document["scaling"]["runs"][1]["computation_scaling"])
+    assert "trace2: recipe demo" in ronde("report", "trace1", "trace2", "--text").stdout
 
 
 @pytest.mark.parametrize(

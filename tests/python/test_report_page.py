@@ -155,7 +155,7 @@ def test_rows_are_those_of_the_document(open_page, document):
     assert len(advice) == len(document["advice"])
     for card, one in zip(advice, document["advice"], strict=True):
         text = plain(card.inner_text())
-        assert one["title"] in text and one["evidence"] in text and one["change"] in text and one["setting"] in text
+        assert all(one[key] in text for key in ("title", "evidence", "change", "setting", "flag")), text
     names = [plain(name) for name in page.locator("#operators-table tbody th").all_inner_texts()]
     assert names == [one["name"] for one in document["operators"]]
     assert page.locator("#bottlenecks-table tbody tr", has_text="binds").count() == 1

@@ -96,6 +96,15 @@ std::string wrapped(std::string_view text, std::string_view first) {
   return out + line + "\n";
 }
 
+std::string title(const Paint& paint, std::string_view text) {
+  return "\n" + paint.bold(text) + "\n";
+}
+
+std::string sentence(const Json& in, std::string_view key, std::string_view first) {
+  const std::string text = text_at(in, key);
+  return text.empty() ? "" : wrapped(text, first);
+}
+
 std::string shortened(const std::string& text, std::size_t columns) {
   if (display_width(text) <= columns) return text;
   std::string out;

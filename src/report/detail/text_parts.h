@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ronde/base/terminal.h"
+
 // What a text is made of: values of a document that may lack any of them, and how they read. Pure.
 namespace ronde::report::detail {
 
@@ -37,6 +39,14 @@ std::string bar(double share, std::size_t width);
 
 // Lines of at most kColumns, the first after `first`, the others after as many blanks. Words are never cut.
 std::string wrapped(std::string_view text, std::string_view first = "");
+
+// The head of a part.
+std::string title(const Paint& paint, std::string_view text);
+// The text of a key, wrapped; empty where there is none.
+std::string sentence(const Json& in, std::string_view key, std::string_view first = "  ");
+
+// Input, collectives, layers, bottlenecks, scaling, phases, call paths: those that the document has.
+std::string causes_text(const Json& document, const Paint& paint);
 
 // A text cut to so many columns, with "…" where something is missing.
 std::string shortened(const std::string& text, std::size_t columns);

@@ -92,7 +92,8 @@ class JsonFile {
 
 class ChromeSink final : public Sink {
  public:
-  ChromeSink(const std::filesystem::path& file, std::int64_t begin) : file_(file), begin_(begin) {}
+  ChromeSink(const std::filesystem::path& file, std::int64_t begin, bool cycles)
+      : file_(file), begin_(begin), cycles_(cycles) {}
 
   void track(const ReadTrack& track) override {
     Row row{.rank = track.rank, .number = static_cast<std::uint32_t>(track.uuid), .name = json_string(track.name)};
@@ -228,7 +229,7 @@ class ChromeSink final : public Sink {
   void write(int rank, Group& group, const Negotiations::Named& named) {
     for (const TimelineSpan& one : named.agree)
       span(rank, group.agree, in_quotes(one.name), "\"comm\"", one.begin, one.end, one.args);
-    for (const std::int64_t cycle : named.cycles)
+    for (const std::int64_t cycle : cycles_ ? named.cycles : std::vector<std::int64_t>())
       file_.line(R"({{"ph":"i","s":"t","name":"CYCLE_START","pid":{},"tid":{},"ts":{}}})", rank, group.agree,
                  us(cycle));
     if (!named.queue.empty() && !std::exchange(group.queue_named, true))
@@ -245,6 +246,7 @@ class ChromeSink final : public Sink {
 
   JsonFile file_;
   const std::int64_t begin_;
+  const bool cycles_;
   std::unordered_map<std::uint64_t, Row> rows_;
   std::map<std::pair<int, std::string>, Group> groups_;
   std::unordered_map<std::string, std::string> quotes_;
@@ -252,8 +254,8 @@ class ChromeSink final : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> chrome_sink(const std::filesystem::path& file, std::int64_t begin) {
-  return std::make_unique<ChromeSink>(file, begin);
+std::unique_ptr<Sink> chrome_sink(const std::filesystem::path& file, std::int64_t begin, bool cycles) {
+  return std::make_unique<ChromeSink>(file, begin, cycles);
 }
 
 }  // namespace ronde::report::exporting

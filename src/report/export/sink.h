@@ -20,8 +20,9 @@ class Sink : public trace::TraceVisitor {
 // Perfetto's own format. `file` is replaced.
 std::unique_ptr<Sink> perfetto_sink(const std::filesystem::path& file);
 
-// Chrome's JSON, with times since `begin`. See horovod_names.h for what events are called.
-std::unique_ptr<Sink> chrome_sink(const std::filesystem::path& file, std::int64_t begin);
+// Chrome's JSON, with times since `begin`. See horovod_names.h for what events are called. `cycles`: with a CYCLE_START
+// for each round of agreement.
+std::unique_ptr<Sink> chrome_sink(const std::filesystem::path& file, std::int64_t begin, bool cycles = true);
 
 // An OTF2 archive in a new folder; its clock begins at `begin`. FAILS WITH: BadInput where Ronde was built without
 // libotf2; System.

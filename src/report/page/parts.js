@@ -26,7 +26,7 @@ function jobPart(report) {
 function problemsPart(report) {
   const problems = listOf(report.problems).map(textOf).filter(Boolean);
   if (!problems.length) return null;
-  return element("section", {class: "callout problems", "aria-label": "Problems"}, element("h2", null, problems.length === 1 ? "One thing could not be read" : `${problems.length} things could not be read`),
+  return element("section", {class: "callout problems", "aria-label": "Problems"}, element("h2", null, problems.length === 1 ? "One thing to know of this trace" : `${problems.length} things to know of this trace`),
     element("ul", null, problems.map((problem) => element("li", null, problem))));
 }
 
@@ -160,7 +160,8 @@ function adviceCard(one, at) {
       isNumber(one.gain) && one.gain > 0 ? element("span", {class: "gain", title: "The most that this can win, computed from the trace"}, "up to ", element("b", null, percent(one.gain)), " of the time") : null),
     textOf(one.evidence) ? element("p", null, element("b", {class: "lead"}, "Seen "), textOf(one.evidence), " ", evidenceLink(partOf(one.at))) : null,
     textOf(one.change) ? element("p", null, element("b", {class: "lead"}, "Change "), textOf(one.change)) : null,
-    command(textOf(one.setting)));
+    textOf(one.setting) ? element("p", null, element("b", {class: "lead"}, "Set "), element("code", null, textOf(one.setting)), textOf(one.flag) ? ", as a flag:" : null) : null,
+    command(textOf(one.flag)));
 }
 
 function advicePart(report) {

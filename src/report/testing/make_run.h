@@ -46,6 +46,13 @@ class MakeRun {
                                                    .requests = 1});
   }
 
+  // As if its process was killed then.
+  void cut(int rank, std::int64_t time) {
+    trace::RankTrace& trace = run_.ranks[place(rank)];
+    trace.ended = false;
+    trace.time.end = time;
+  }
+
   void step(int rank, std::int64_t number, std::int64_t begin, std::int64_t end) {
     see(rank, {begin, end});
     run_.ranks[place(rank)].steps.push_back({number, {begin, end}});

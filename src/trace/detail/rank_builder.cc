@@ -161,6 +161,7 @@ std::vector<RankDraft> RankBuilder::take() {
   std::vector<RankDraft> all;
   for (auto& [rank, draft] : ranks_) {
     if (draft.trace.time.begin > draft.trace.time.end) draft.trace.time = {};
+    draft.trace.ended = draft.farewell;
     for (Lane& lane : draft.trace.lanes) {
       nest(lane.spans);
       lane.spans.shrink_to_fit();
