@@ -16,6 +16,7 @@
 #include "ronde/cli/start_rank.h"
 #include "ronde/cli/trace.h"
 #include "ronde/cli/train.h"
+#include "ronde/launch/horovod_variables.h"
 
 namespace ronde::cli {
 namespace {
@@ -116,6 +117,8 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   } catch (const CLI::ParseError& error) {
     throw wrong_usage(app, error);
   }
+  const auto horovod = launch::horovod_settings(environment);
+  flags.insert(flags.begin(), horovod.settings.begin(), horovod.settings.end());
   const auto settings = Settings::load(environment, std::span<const Settings::Flag>(flags));
   if (!command) {
     hide_setting_flags(app);
@@ -125,6 +128,7 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   const Log log({.level = parse_log_level(settings.get<"log.level">()),
                  .color = Paint::choose(settings.get<"cli.color">(), stderr, environment).on()});
   log.debug("{} settings read", settings.entries().size());
+  for (const std::string& note : horovod.notes) log.debug("{}", note);  // every rank would say it
   return command({settings, environment, log, flags});
 }
 

@@ -16,7 +16,7 @@ struct Context {
   Settings settings;
   Environment environment;
   Log log;
-  std::vector<Settings::Flag> flags = {};  // those that the settings came from
+  std::vector<Settings::Flag> flags = {};  // those that the settings came from, HOROVOD_* variables first
 };
 
 // Parses the command line, loads the settings and runs the command. Returns the exit code.

@@ -19,6 +19,7 @@
 #include "ronde/cli/check.h"
 #include "ronde/cli/run_flags.h"
 #include "ronde/launch/ask.h"
+#include "ronde/launch/horovod_shim.h"
 #include "ronde/launch/horovodrun.h"
 #include "ronde/launch/job.h"
 #include "ronde/launch/rank_environment.h"
@@ -170,6 +171,9 @@ void add_script_flags(CLI::App& run, RunFlags& flags) {
 
 void add_horovod_flags(CLI::App& run, RunFlags& flags) {
   const std::string group = "As horovodrun has them (all its other flags are understood too)";
+  run.add_flag("--horovod", flags.horovod,
+               "For Python scripts that import horovod: they get Ronde instead, and find HOROVOD_RANK and the like")
+      ->group(group);
   run.add_flag("--check-build", flags.check_build, "What is built in, and which launchers are here (also -cb)")
       ->group(group);
   run.add_option("--config-file", flags.config_file, "Flags of horovodrun from a YAML file")
@@ -218,6 +222,10 @@ int parse_count(const std::string& flag, const std::string& text, int most) {
   return *number;
 }
 
+std::string own_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
 launch::Stream stream_of(std::FILE* file, const Context& context) {
   return {.descriptor = fileno(file),
           .color = Paint::choose(context.settings.get<"cli.color">(), file, context.environment).on(),
@@ -236,10 +244,13 @@ int run_here(const RunRequest& request, const launch::HostPlan& plan, const Cont
                   .host = machine.hostname,
                   .environment = context.environment,
                   .settings = request.settings,
+                  .horovod = {},
                   .grace = context.settings.get<"launch.grace">(),
                   .out = stream_of(stdout, context),
                   .err = stream_of(stderr, context)};
   apply(request.flags.node, job);
+  if (request.flags.horovod)
+    job.horovod = {.host = machine.hostname, .python_path = launch::horovod_python_path(own_program())};
   if (request.flags.dry_run) {
     fmt::print("{}", describe_here(job, context));
     return 0;

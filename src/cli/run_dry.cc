@@ -12,8 +12,11 @@ namespace {
 // and the port exist only while the job runs.
 std::vector<std::string> added_variables(const Context& context, const launch::Job& job,
                                          const topology::RankBinding& binding) {
-  const launch::JobFacts facts{
-      .size = static_cast<int>(job.binding.ranks.size()), .master_port = 0, .bootstrap = "", .settings = job.settings};
+  const launch::JobFacts facts{.size = static_cast<int>(job.binding.ranks.size()),
+                               .master_port = 0,
+                               .bootstrap = "",
+                               .horovod = job.horovod,
+                               .settings = job.settings};
   std::vector<std::string> words;
   for (const auto& [name, value] : rank_environment(context.environment, facts, binding))
     if (!name.starts_with("RONDE__") && name != "MASTER_PORT" && context.environment.get(name) != value)

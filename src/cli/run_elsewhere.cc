@@ -1,6 +1,4 @@
 // Ranks on several machines, started by mpirun, hydra, srun or jsrun.
-#include <filesystem>
-
 #include <unistd.h>
 
 #include "ronde/base/error.h"
@@ -8,6 +6,7 @@
 #include "ronde/cli/mpi_facts.h"
 #include "ronde/cli/run_flags.h"
 #include "ronde/launch/ask.h"
+#include "ronde/launch/horovod_shim.h"
 #include "ronde/launch/launcher.h"
 #include "ronde/launch/remote_job.h"
 #include "ronde/launch/shell.h"
@@ -57,16 +56,12 @@ Words job_stage_words(const RunFlags& flags) {
   return words;
 }
 
-std::string this_program() {
-  return std::filesystem::read_symlink("/proc/self/exe").string();
-}
-
 // Ourselves in front of a command, on every rank of a placement.
 Words start_words(const LaunchRequest& launch) {
-  return {this_program(), "start-rank",
-          "--launcher",   std::string(name(launch.launcher.kind)),
-          "--layout",     launch::format_layout(launch::layout_of(launch.placement)),
-          "--master",     fmt::format("{}:{}", launch.placement.hosts.front().name, launch::master_port())};
+  return {own_program(), "start-rank",
+          "--launcher",  std::string(name(launch.launcher.kind)),
+          "--layout",    launch::format_layout(launch::layout_of(launch.placement)),
+          "--master",    fmt::format("{}:{}", launch.placement.hosts.front().name, launch::master_port())};
 }
 Words rank_command(const RunRequest& request, const LaunchRequest& launch, const Attempt& attempt) {
   const RunFlags& flags = request.flags;
@@ -77,6 +72,7 @@ Words rank_command(const RunRequest& request, const LaunchRequest& launch, const
   if (stages(flags)) append(words, job_stage_words(flags));
   if (!flags.container.image.empty()) words.insert(words.end(), {"--container", flags.container.image});
   for (const std::string& bind : flags.container.binds) words.insert(words.end(), {"--container-bind", bind});
+  if (flags.horovod) words.emplace_back("--horovod");
   if (flags.node.verbose) words.emplace_back("--verbose");
   if (attempt.attempt > 1) words.insert(words.end(), {"--attempt", std::to_string(attempt.attempt)});
   if (attempt.relay) words.emplace_back("--relay");
@@ -130,7 +126,7 @@ int stage_on_nodes(const RunFlags& flags, LaunchRequest launch, launch::RemoteJo
   launch.placement.oversubscribed = false;
   for (launch::HostShare& host : launch.placement.hosts) host.ranks = 1;
   launch.rank_command = start_words(launch);
-  append(launch.rank_command, {"--bind", "none", "--relay", "--", this_program(), "stage"});
+  append(launch.rank_command, {"--bind", "none", "--relay", "--", own_program(), "stage"});
   append(launch.rank_command, job_stage_words(flags));
   if (back) append(launch.rank_command, {"--back", "--host-folders"});
   job.command = launch_command(launch);
@@ -167,6 +163,7 @@ std::string describe(const RunRequest& request, const LaunchRequest& launch, con
 
 int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const Context& context) {
   const RunFlags& flags = request.flags;
+  if (flags.horovod) launch::horovod_python_path(own_program());  // once here, rather than by every rank
   LaunchRequest launch = decide(request, plan, context);
   warn_of_other_family(launch, context);
   if (launch.tcp && launch.launcher.kind != launch::LauncherKind::OpenMpi)

@@ -19,7 +19,7 @@ namespace ronde::cli {
 struct RunFlags {
   std::string ranks, per_host, hosts, hostfile;
   std::string launcher = "auto", mpi_args, binding_args;
-  bool oversubscribe = false, tcp = false, dry_run = false, check_build = false, check = false;
+  bool oversubscribe = false, tcp = false, dry_run = false, check_build = false, check = false, horovod = false;
   NodeFlags node;
   launch::Container container;
   std::string config_file, script, time, nodes, gpus, account, queue, job_name = "ronde";
@@ -37,6 +37,9 @@ constexpr int kMostRanks = 65536, kMostRanksHere = 2048;
 
 // A whole number of a flag; 0 when it was not given. FAILS WITH: BadInput.
 int parse_count(const std::string& flag, const std::string& text, int most);
+
+// The path of `ronde`.
+std::string own_program();
 
 launch::Stream stream_of(std::FILE* file, const Context& context);
 

@@ -6,7 +6,9 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
+#include "ronde/cli/run_flags.h"
 #include "ronde/cli/run_node.h"
+#include "ronde/launch/horovod_shim.h"
 #include "ronde/launch/hosts.h"
 #include "ronde/launch/rank_place.h"
 #include "ronde/launch/started_rank.h"
@@ -21,7 +23,7 @@ struct StartFlags {
   std::string job;
   int attempt = 1;
   launch::Container container;
-  bool relay = false;
+  bool relay = false, horovod = false;
 };
 
 // mpirun and srun say where rank 0 is to nobody; a rank that was started by hand takes itself for the first.
@@ -54,6 +56,7 @@ int start_rank(const StartFlags& flags, std::vector<std::string> command, const 
                                    .container = flags.container,
                                    .environment = context.environment,
                                    .settings = found,
+                                   .horovod_path = flags.horovod ? launch::horovod_python_path(own_program()) : "",
                                    .attempt = flags.attempt,
                                    .grace = context.settings.get<"launch.grace">(),
                                    .relay = flags.relay,
@@ -76,6 +79,7 @@ void add_start_rank(CLI::App& app, const RunLine& line, std::function<int(const 
   start->add_option("--container-bind", flags->container.binds, "As for 'ronde run'")->type_name("A:B")->expected(1);
   start->add_option("--job", flags->job, "Number of the job, the same on all nodes")->type_name("JOB");
   start->add_option("--attempt", flags->attempt, "How often the job has been started")->type_name("N");
+  start->add_flag("--horovod", flags->horovod, "As for 'ronde run'");
   start->add_flag("--relay", flags->relay, "Send output in frames, for 'ronde run' to read");
   start->callback([flags, &line, &command] {
     if (line.command.empty()) throw Error::bad_input("ronde start-rank [OPTIONS] -- COMMAND: there is no command");

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ronde/base/environment.h"
+#include "ronde/launch/rank_environment.h"
 #include "ronde/launch/restart.h"
 #include "ronde/topology/binding.h"
 
@@ -34,6 +36,7 @@ struct Job {
   Environment environment;           // ranks start with it, and with what rank_environment() adds
   Environment::Variables settings;   // more for their environment: settings that were given to the launcher as flags
                                      // and where staged data lies
+  std::optional<HorovodFacts> horovod = {};                   // for scripts that are written for it
   std::chrono::nanoseconds grace = std::chrono::seconds(10);  // between the polite signal and SIGKILL
   Stream out = {.descriptor = 1}, err = {.descriptor = 2};    // standard output and standard error of all ranks
   Display display = {};

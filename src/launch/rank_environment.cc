@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ronde/comm/socket_bootstrap.h"
+#include "ronde/launch/horovod_shim.h"
 
 namespace ronde::launch {
 namespace {
@@ -44,6 +45,21 @@ void add_ours(Variables& variables, const JobFacts& job, const topology::RankBin
   put(variables, kGpuVariable, binding.gpu ? std::to_string(*binding.gpu) : "");
 }
 
+// As horovodrun does where Gloo is the controller: that is how scripts know that they need no MPI.
+void add_horovod(Variables& variables, const HorovodFacts& facts) {
+  constexpr std::array<std::array<const char*, 2>, 4> kSameAsTorchrun{{{"HOROVOD_RANK", "RANK"},
+                                                                       {"HOROVOD_SIZE", "WORLD_SIZE"},
+                                                                       {"HOROVOD_LOCAL_RANK", "LOCAL_RANK"},
+                                                                       {"HOROVOD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"}}};
+  for (const auto& [name, same] : kSameAsTorchrun) variables[name] = variables[same];
+  variables["HOROVOD_CROSS_RANK"] = std::to_string(facts.cross_rank);
+  variables["HOROVOD_CROSS_SIZE"] = std::to_string(facts.cross_size);
+  variables["HOROVOD_HOSTNAME"] = facts.host;
+  variables["HOROVOD_CONTROLLER"] = "gloo";
+  variables["HOROVOD_CPU_OPERATIONS"] = "gloo";
+  variables["PYTHONPATH"] = python_path(facts.python_path, variables["PYTHONPATH"]);
+}
+
 }  // namespace
 
 Variables rank_environment(const Environment& launcher, const JobFacts& job, const topology::RankBinding& binding) {
@@ -61,6 +77,7 @@ Variables rank_environment(const Environment& launcher, const JobFacts& job, con
   if (job.columns > 0) variables.try_emplace("COLUMNS", std::to_string(job.columns));
   add_ours(variables, job, binding, rank);
   add_openmp(variables, binding);
+  if (job.horovod) add_horovod(variables, *job.horovod);
   return variables;
 }
 

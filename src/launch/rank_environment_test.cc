@@ -109,5 +109,21 @@ TEST(RankEnvironment, WhoIsNotBoundGetsNoPlaces) {
   EXPECT_EQ(variables.at("PYTHONUNBUFFERED"), "") << "the user's own";
 }
 
+TEST(RankEnvironment, ScriptsOfHorovodFindWhatHorovodrunSets) {
+  JobFacts facts = kFacts;
+  EXPECT_FALSE(rank_environment(Environment{}, facts, third_rank()).contains("HOROVOD_RANK"));
+  facts.horovod = {.host = "n1", .python_path = "/shim:/python"};
+  const auto variables = rank_environment(Environment{{"HOROVOD_SIZE", "99"}}, facts, third_rank());
+  Environment::Variables horovod;
+  for (const auto& [name, value] : variables)
+    if (name.starts_with("HOROVOD_") || name == "PYTHONPATH") horovod[name] = value;
+  const Environment::Variables expected{
+      {"HOROVOD_RANK", "2"},          {"HOROVOD_SIZE", "4"},          {"HOROVOD_LOCAL_RANK", "2"},
+      {"HOROVOD_LOCAL_SIZE", "4"},    {"HOROVOD_CROSS_RANK", "0"},    {"HOROVOD_CROSS_SIZE", "1"},
+      {"HOROVOD_HOSTNAME", "n1"},     {"HOROVOD_CONTROLLER", "gloo"}, {"HOROVOD_CPU_OPERATIONS", "gloo"},
+      {"PYTHONPATH", "/shim:/python"}};
+  EXPECT_EQ(horovod, expected);
+}
+
 }  // namespace
 }  // namespace ronde::launch

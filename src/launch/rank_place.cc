@@ -53,6 +53,13 @@ void check_layout(const Source& source, int size, const std::vector<int>& layout
                            expected);
 }
 
+void add_cross(RankPlace& place, const std::vector<int>& layout) {
+  const auto has_one = [&](int ranks) { return ranks > place.local_rank; };
+  place.cross_rank = static_cast<int>(std::count_if(layout.begin(), layout.begin() + place.node, has_one));
+  place.cross_size = static_cast<int>(std::ranges::count_if(layout, has_one));
+  if (layout.empty() && place.local_size == place.size) place.cross_size = 1;
+}
+
 RankPlace place_from(const Environment& environment, const Source& source, const std::vector<int>& layout) {
   RankPlace place{.rank = *number(environment, source.rank), .size = *number(environment, source.size)};
   check_layout(source, place.size, layout);
@@ -67,7 +74,17 @@ RankPlace place_from(const Environment& environment, const Source& source, const
   if (place.local_rank >= place.local_size)
     throw Error::bad_input("rank {} is number {} of the {} on its machine, says {}: give the layout (--layout)",
                            place.rank, place.local_rank, place.local_size, name(source.launcher));
+  add_cross(place, layout);
   return place;
+}
+
+HorovodFacts horovod_facts(const RankPlace& place, const StartedJob& job) {
+  if (place.cross_size == 0)
+    throw Error::bad_input("rank {}: which machines have ranks is not known: give the layout (--layout)", place.rank);
+  return {.host = job.host,
+          .python_path = job.horovod_path,
+          .cross_rank = place.cross_rank,
+          .cross_size = place.cross_size};
 }
 
 }  // namespace
@@ -92,6 +109,7 @@ Environment::Variables started_environment(const Environment& environment, const
   facts.master_port = parse_number<int>(job.master.substr(colon + 1)).value_or(0);
   facts.attempt = job.attempt;
   facts.settings = job.settings;
+  if (!job.horovod_path.empty()) facts.horovod = horovod_facts(place, job);
   return rank_environment(environment, facts, binding);
 }
 

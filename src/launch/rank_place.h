@@ -15,6 +15,9 @@ struct RankPlace {
   int rank = 0, size = 1;              // in the job
   int local_rank = 0, local_size = 1;  // on this machine
   int node = 0;                        // which machine of the job this is
+  // Of the machines that have a rank of this local number: which one this is, and how many there are. 0: nobody knows,
+  // for no layout was given and ranks are elsewhere too.
+  int cross_rank = 0, cross_size = 1;
   friend bool operator==(const RankPlace&, const RankPlace&) = default;
 };
 
@@ -32,7 +35,10 @@ struct StartedJob {
   std::string master;  // "host:port"
   int attempt = 1;
   Environment::Variables settings = {};  // more variables
+  std::string host = {};                 // this machine
+  std::string horovod_path = {};         // for scripts that are written for Horovod: horovod_python_path()
 };
+// FAILS WITH: BadInput for a script of Horovod's without a layout.
 Environment::Variables started_environment(const Environment& environment, const RankPlace& place,
                                            const StartedJob& job, const topology::RankBinding& binding);
 

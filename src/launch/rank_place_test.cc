@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/launch/detail/test_complaint.h"
+
 #include "ronde/base/error.h"
 
 namespace ronde::launch {
@@ -19,7 +21,8 @@ Environment open_mpi(int rank) {
 }
 
 TEST(RankPlace, UnderOpenMpi) {
-  const RankPlace expected{.rank = 3, .size = 6, .local_rank = 1, .local_size = 2, .node = 1};
+  const RankPlace expected{
+      .rank = 3, .size = 6, .local_rank = 1, .local_size = 2, .node = 1, .cross_rank = 1, .cross_size = 3};
   EXPECT_EQ(rank_place(open_mpi(3), LauncherKind::OpenMpi, kThreeByTwo), expected);
   EXPECT_EQ(rank_place(open_mpi(3), {}, kThreeByTwo), expected) << "the most specific variables win";
 }
@@ -27,21 +30,24 @@ TEST(RankPlace, UnderOpenMpi) {
 TEST(RankPlace, UnderHydra) {
   const Environment environment{
       {"PMI_RANK", "2"}, {"PMI_SIZE", "6"}, {"MPI_LOCALRANKID", "0"}, {"MPI_LOCALNRANKS", "2"}};
-  EXPECT_EQ(rank_place(environment, LauncherKind::Hydra, kThreeByTwo),
-            (RankPlace{.rank = 2, .size = 6, .local_rank = 0, .local_size = 2, .node = 1}));
+  EXPECT_EQ(
+      rank_place(environment, LauncherKind::Hydra, kThreeByTwo),
+      (RankPlace{.rank = 2, .size = 6, .local_rank = 0, .local_size = 2, .node = 1, .cross_rank = 1, .cross_size = 3}));
 }
 
 TEST(RankPlace, UnderSrun) {
   const Environment environment{
       {"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "9"}, {"SLURM_STEP_NUM_TASKS", "6"}, {"SLURM_LOCALID", "2"}};
-  EXPECT_EQ(rank_place(environment, LauncherKind::Srun, {3, 3}),
-            (RankPlace{.rank = 5, .size = 6, .local_rank = 2, .local_size = 3, .node = 1}));
+  EXPECT_EQ(
+      rank_place(environment, LauncherKind::Srun, {3, 3}),
+      (RankPlace{.rank = 5, .size = 6, .local_rank = 2, .local_size = 3, .node = 1, .cross_rank = 1, .cross_size = 2}));
 }
 
 TEST(RankPlace, UnderJsrun) {
   const Environment environment{{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "4"}};
-  EXPECT_EQ(rank_place(environment, LauncherKind::Jsrun, {1, 3}),
-            (RankPlace{.rank = 1, .size = 4, .local_rank = 0, .local_size = 3, .node = 1}))
+  EXPECT_EQ(
+      rank_place(environment, LauncherKind::Jsrun, {1, 3}),
+      (RankPlace{.rank = 1, .size = 4, .local_rank = 0, .local_size = 3, .node = 1, .cross_rank = 1, .cross_size = 2}))
       << "the layout tells what the variables do not";
 }
 
@@ -88,6 +94,44 @@ TEST(StartedEnvironment, HasTheNumbersOfTheWholeJobAndNoBootstrap) {
   expect("RONDE__ATTEMPT", "2");
   expect("RONDE_LOG_LEVEL", "warn");
   for (const auto* name : {"RONDE__BOOTSTRAP", "RONDE__RANK", "RONDE__SIZE"}) EXPECT_FALSE(variables.contains(name));
+}
+
+TEST(RankPlace, CrossNumbersCountTheMachinesThatHaveThisLocalRank) {
+  const std::vector<int> layout{2, 1, 3};
+  const auto place = [&](int rank, int local, int here) {
+    return rank_place({{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
+                       {"OMPI_COMM_WORLD_SIZE", "6"},
+                       {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(local)},
+                       {"OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(here)}},
+                      LauncherKind::OpenMpi, layout);
+  };
+  const auto cross = [&](int rank, int local, int here) {
+    return std::pair(place(rank, local, here).cross_rank, place(rank, local, here).cross_size);
+  };
+  EXPECT_EQ(cross(0, 0, 2), std::pair(0, 3));
+  EXPECT_EQ(cross(1, 1, 2), std::pair(0, 2)) << "the second machine has no second rank";
+  EXPECT_EQ(cross(2, 0, 1), std::pair(1, 3));
+  EXPECT_EQ(cross(4, 1, 3), std::pair(1, 2));
+  EXPECT_EQ(cross(5, 2, 3), std::pair(0, 1));
+}
+
+TEST(StartedEnvironment, ForScriptsOfHorovod) {
+  topology::RankBinding binding;
+  binding.rank = 1;
+  RankPlace place{.rank = 3, .size = 6, .local_rank = 1, .local_size = 2, .node = 1, .cross_rank = 1, .cross_size = 3};
+  const StartedJob job{.master = "n1:2345", .host = "n2", .horovod_path = "/shim:/python"};
+  const auto variables = started_environment({{"PYTHONPATH", "/mine"}}, place, job, binding);
+  const auto expect = [&](const char* name, const char* value) { EXPECT_EQ(variables.at(name), value) << name; };
+  expect("HOROVOD_RANK", "3");
+  expect("HOROVOD_SIZE", "6");
+  expect("HOROVOD_LOCAL_RANK", "1");
+  expect("HOROVOD_LOCAL_SIZE", "2");
+  expect("HOROVOD_CROSS_RANK", "1");
+  expect("HOROVOD_CROSS_SIZE", "3");
+  expect("HOROVOD_HOSTNAME", "n2");
+  expect("PYTHONPATH", "/shim:/python:/mine");
+  place.cross_size = 0;
+  EXPECT_NE(complaint([&] { started_environment({}, place, job, binding); }).find("--layout"), std::string::npos);
 }
 
 }  // namespace

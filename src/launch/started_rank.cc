@@ -200,7 +200,8 @@ Program prepare(const StartedRank& rank, Way& way, std::optional<Placed>& placed
   if (plan.policy != topology::Policy::None) placed.emplace(binding);
   const auto command = in_container(rank.container, rank.command, !machine.gpus.empty(), rank.environment);
   return {find_program(command.front(), rank.environment), command,
-          started_environment(rank.environment, rank.place, {rank.master, rank.attempt, rank.settings}, binding)};
+          started_environment(rank.environment, rank.place,
+                              {rank.master, rank.attempt, rank.settings, rank.host, rank.horovod_path}, binding)};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct StartedRank {
   Container container;               // in which it runs, if any
   Environment environment;
   Environment::Variables settings = {};                       // more for its program
+  std::string horovod_path = {};                              // see StartedJob
   int attempt = 1;                                            // how often the job has been started, with this time
   std::chrono::nanoseconds grace = std::chrono::seconds(10);  // that ranks have to end once they are told to
   bool relay = false;    // output goes to standard error in frames, for `ronde run`; otherwise lines with the rank in

@@ -17,7 +17,7 @@ def build_dir() -> pathlib.Path:
 @pytest.fixture
 def clean_env(tmp_path) -> dict[str, str]:
     """The environment without settings of whoever runs the tests, nor what was measured before."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RONDE_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RONDE_", "HOROVOD_"))}
     return kept | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 

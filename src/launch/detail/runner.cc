@@ -67,6 +67,7 @@ void Runner::start_rank(const topology::RankBinding& binding, int master_port, i
                        .bootstrap = server_.address(),
                        .attempt = start_.attempt,
                        .columns = columns_for(job_),
+                       .horovod = job_.horovod,
                        .settings = job_.settings};
   const Program program{start_.program, job_.command, rank_environment(job_.environment, facts, binding)};
   Pipe out = Pipe::make(), err = Pipe::make();
