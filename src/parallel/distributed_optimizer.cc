@@ -6,47 +6,18 @@
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
 #include "ronde/parallel/collectives.h"
-#include "ronde/parallel/detail/gradient_set.h"
+#include "ronde/parallel/gradient_set.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::parallel {
-namespace {
-
-using detail::Wire;
-
-Wire wire_of(const DistributedOptions& options, int size) {
-  using comm::ReduceOp;
-  if (options.op != ReduceOp::Average && options.op != ReduceOp::Sum && options.op != ReduceOp::Adasum)
-    throw Error::bad_input("gradients can be averaged, summed or combined by Adasum; '{}' makes no gradient",
-                           comm::name(options.op));
-  if (options.predivide != 1.0 && options.op != ReduceOp::Average)
-    throw Error::bad_input("predivide is a way to average; with {} it has no meaning", comm::name(options.op));
-  if (!(options.predivide > 0)) throw Error::bad_input("predivide is {}; it must be above 0", options.predivide);
-  if (options.accumulate < 1)
-    throw Error::bad_input("accumulate is {}; a step has one backward pass or more", options.accumulate);
-  Wire wire{.op = options.op, .compression = options.compression, .sparse_as_dense = options.sparse_as_dense};
-  if (options.op == ReduceOp::Average) wire.sparse_scale = 1.0 / size;
-  if (options.predivide != 1.0) {
-    wire.op = ReduceOp::Sum;
-    wire.prescale = 1.0 / options.predivide;
-    wire.postscale = options.predivide / size;
-  }
-  return wire;
-}
-
-}  // namespace
-
 struct DistributedOptimizer::Impl {
   Impl(torch::optim::Optimizer& inner, const NamedTensors& names, const comm::Group& ranks, DistributedOptions options)
-      : optimizer(inner),
-        group(ranks),
-        local(options.local),
-        gradients(names, ranks, wire_of(options, ranks.size()), std::move(options)) {}
+      : optimizer(inner), group(ranks), local(options.local), gradients(names, ranks, std::move(options)) {}
 
   torch::optim::Optimizer& optimizer;
   comm::Group group;
   const bool local;
-  detail::GradientSet gradients;
+  GradientSet gradients;
   bool stepped = false;  // and nothing since
   double seconds_waited = 0;
 

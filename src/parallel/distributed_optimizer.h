@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include <torch/torch.h>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/group.h"
 
 namespace ronde::parallel {
@@ -27,6 +29,14 @@ struct DistributedOptions {
   bool always_all = false;       // promise: every step has a gradient of every parameter, on every rank
   bool local = false;            // gradients stay where they are: for who averages weights instead (local SGD)
   std::string prefix = {};       // of the names of requests: tells two optimizers of one group apart
+  // Instead of `compression`: what travels for a dense gradient (by its name), and what the reduced one becomes.
+  using Change = std::function<torch::Tensor(const std::string& name, const torch::Tensor& tensor)>;
+  Change compress = nullptr, decompress = nullptr;
+  // For who must throw something else than an Error out of a backward pass. It may return: then the Error is thrown.
+  std::function<void(const Error&)> on_error = nullptr;
+  bool in_backward = false;  // every backward pass is a round of its own, and waits at its end: no step() is needed
+  bool same_graph = false;   // in_backward: passes are alike; parameters may get their gradient in several pieces
+  bool many_rounds = false;  // a backward pass after synchronize() begins a new round; otherwise it is an error
 };
 
 // Squared norms over all gradients of a step.

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "ronde/base/environment.h"
-#include "ronde/comm/socket_bootstrap.h"
 #include "ronde/device/device.h"
+#include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
 #include "ronde/trace/span.h"
 
@@ -45,7 +45,7 @@ Session::Session(const Settings& settings, const std::function<void(comm::Engine
     : impl_(std::make_unique<Impl>()) {
   impl_->settings = settings;
   auto options = comm::engine_options(settings);
-  auto bootstrap = comm::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
+  auto bootstrap = parallel::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
   impl_->recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
   if (impl_->recorder) impl_->scope.emplace(*impl_->recorder, "training");
   options.recorder = impl_->recorder.get();

@@ -10,8 +10,8 @@
 
 namespace ronde {
 
-// One rank's part in a job: meets the other ranks, and leaves them when it goes. Under `ronde run`, mpirun or srun
-// there are as many as those say; otherwise one. What the variables RONDE_* say holds.
+// One rank's part in a job: meets the other ranks, and leaves them when it goes. Under `ronde run`, torchrun,
+// mpirun or srun there are as many as those say; otherwise one. What the variables RONDE_* say holds.
 //
 //   ronde::Session session;
 //   if (session.rank() == 0) ...

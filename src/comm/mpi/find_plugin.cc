@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -11,6 +12,13 @@ namespace {
 std::filesystem::path folder_of_program() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+// Of the file that this code is in: the program, or a library that another program, such as Python, has loaded.
+std::filesystem::path folder_of_code() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<const void*>(&folder_of_code), &info) || !info.dli_fname) return {};
+  return std::filesystem::path(info.dli_fname).parent_path();
 }
 
 }  // namespace
@@ -51,6 +59,7 @@ std::vector<std::filesystem::path> plugin_folders() {
   const std::filesystem::path program = folder_of_program();
   folders.push_back(program);
   folders.push_back(program.parent_path() / "lib" / "ronde");
+  if (const std::filesystem::path code = folder_of_code(); !code.empty()) folders.push_back(code / "bin");  // by pip
   folders.emplace_back(RONDE_PLUGIN_DIR);
   folders.emplace_back(RONDE_BUILD_DIR);
   return folders;

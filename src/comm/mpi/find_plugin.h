@@ -20,7 +20,7 @@ std::optional<MpiKind> kind_of_file(const std::string& file);
 std::vector<MpiKind> plugins_to_try(const std::string& loaded, const std::string& wanted, const LaunchedBy& by);
 std::string plugin_file(MpiKind kind);  // "ronde-mpi-openmpi.so"
 
-// Where plugins may lie: beside the program, where Ronde was installed or built.
+// Where plugins may lie: beside the program, in bin/ beside the Python module, where Ronde was installed or built.
 std::vector<std::filesystem::path> plugin_folders();
 
 }  // namespace ronde::comm::detail

@@ -49,6 +49,7 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
   torch::Tensor gradient = parameter_.grad();
   const bool to_dense = wire.sparse_as_dense || presence() == Presence::Dense;
   if (gradient.is_sparse() && to_dense) parameter_.mutable_grad() = gradient = gradient.to_dense();
+  was_sparse_ = gradient.is_sparse();
   if (gradient.is_sparse()) {
     if (wire.op == comm::ReduceOp::Adasum)
       throw Error::bad_input("the gradient of '{}' is sparse, which Adasum cannot add: ask for sparse_as_dense", name_);
@@ -56,7 +57,8 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
     return {gather(name_ + ".indices", merged.indices().t().contiguous()),
             gather(name_ + ".values", merged.values().contiguous())};
   }
-  travelling_ = gradient.is_cpu() ? gradient : gradient.cpu();
+  const torch::Tensor changed = wire.compress ? wire.compress(name_, gradient) : gradient;
+  travelling_ = changed.is_cpu() ? changed : changed.cpu();
   if (!travelling_.is_non_overlapping_and_dense()) travelling_ = travelling_.contiguous();
   std::vector<comm::Request> one(1);
   one[0].name = name_;
@@ -76,6 +78,7 @@ void Gradient::finish(const Wire& wire) {
     handles_[0].wait();
     torch::NoGradGuard no_grad;
     torch::Tensor& gradient = parameter_.mutable_grad();
+    if (wire.decompress) travelling_ = wire.decompress(name_, travelling_);
     if (gradient.data_ptr() != travelling_.data_ptr()) gradient.copy_(travelling_);
   }
   handles_.clear();

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/parallel/distributed_optimizer.h"
 
 namespace ronde::parallel::detail {
 
@@ -20,6 +21,7 @@ struct Wire {
   comm::Compression compression = comm::Compression::None;
   bool sparse_as_dense = false;
   double sparse_scale = 1.0;  // sums of sparse gradients are multiplied by it
+  DistributedOptions::Change compress = nullptr, decompress = nullptr;
 };
 
 // The gradient of one parameter, from the backward pass that made it to the reduced one in its place.
@@ -31,6 +33,7 @@ class Gradient {
   const torch::Tensor& parameter() const { return parameter_; }
 
   Presence presence() const;
+  Presence usual() const { return was_sparse_ ? Presence::Sparse : Presence::Dense; }  // what it was before
   // One where there is none, so that this rank can take part.
   void make_zero(Presence kind);
 
@@ -52,6 +55,7 @@ class Gradient {
 
   std::string name_;
   torch::Tensor parameter_;
+  bool was_sparse_ = false;
   torch::Tensor travelling_;  // dense: the gradient itself, or its copy on the host
   std::vector<comm::Handle> handles_;
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,20 +12,28 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
-#include "ronde/parallel/detail/gradient.h"
 #include "ronde/parallel/distributed_optimizer.h"
 
-namespace ronde::parallel::detail {
+namespace ronde::parallel {
+
+namespace detail {
+class Gradient;
+struct Wire;
+}  // namespace detail
 
 // The gradients of all parameters of an optimizer. Hooks tell it when one is there; it then travels at once, or
 // together with others of its group. A round is what happens between two steps: backward passes, and the reduction of
 // what they made.
 //
-// So that ranks agree on which parameters have a gradient at all, a byte for each of them is reduced (the highest wins)
-// in every round, as soon as all are there, or at the end.
+// So that ranks agree on which parameters have a gradient at all, a number for each of them is summed in every round,
+// as soon as all are there, or at the end.
+//
+// For who brings an optimizer of torch's, DistributedOptimizer is the door; this is for whoever brings another one.
+// Safe to call from several threads.
 class GradientSet {
  public:
-  GradientSet(const NamedTensors& names, comm::Group group, Wire wire, DistributedOptions options);
+  // FAILS WITH: BadInput for two parameters of one name, or options that cannot be.
+  GradientSet(const NamedTensors& names, comm::Group group, DistributedOptions options);
   ~GradientSet();
 
   // Which parameters there are from now on. FAILS WITH: BadInput for two of one name.
@@ -38,6 +47,15 @@ class GradientSet {
   // Hands over what has not been yet, and waits for everything. FAILS WITH: as Handle::wait().
   void reduce();
 
+  // Backward passes a round, from the next round on.
+  void set_accumulate(int passes);
+  // While it pauses, gradients add up and stay here.
+  void pause(bool on);
+  // in_backward: this pass is one to be reduced. Called from inside it, at its root; the first gradient does it too.
+  void begin_pass();
+  // Reduced gradients are multiplied by it: for averages over fewer ranks than there are.
+  void set_factor(double factor);
+
   // Whether norms of gradients are taken before they travel.
   void measure(bool on);
   // The squared norm of this rank's gradients of this round, before they travelled.
@@ -50,8 +68,13 @@ class GradientSet {
 
   bool alone() const { return group_.size() == 1 || options_.local; }
   void add(const torch::Tensor& parameter);
-  void made(std::size_t index);  // on the thread of the backward pass
-  void take_norm(Gradient& gradient);
+  void forget_round();
+  void refuse_one_more(const detail::Gradient& gradient) const;
+  bool goes_now(const Followed& one) const;
+  void end_pass();
+  void telling(const std::function<void()>& work) const;  // errors to options_.on_error, inside a backward pass
+  void made(std::size_t index);                           // on the thread of the backward pass
+  void take_norm(detail::Gradient& gradient);
   void hand_over(std::size_t index);
   void submit(const std::vector<std::size_t>& indices);
   void tell_presence();
@@ -61,8 +84,8 @@ class GradientSet {
 
   std::unordered_map<const void*, std::string> names_;
   const comm::Group group_;
-  const Wire wire_;
-  const DistributedOptions options_;
+  const std::unique_ptr<const detail::Wire> wire_;
+  DistributedOptions options_;
 
   mutable std::mutex mutex_;  // backward passes on GPUs have threads of their own
   std::vector<std::unique_ptr<Followed>> all_;
@@ -70,11 +93,13 @@ class GradientSet {
   std::vector<std::vector<std::size_t>> groups_;        // of parameters that travel together
   std::size_t active_ = 0;                              // parameters that may get a gradient,
   std::size_t complete_ = 0;                            // and those that have theirs
-  std::vector<std::uint8_t> presence_;
+  std::vector<std::int32_t> presence_;
   comm::Handle presence_told_;
   bool any_ = false, reduced_ = false;
+  bool paused_ = false, in_pass_ = false;
+  double factor_ = 1.0;
   bool measuring_ = false;
   std::vector<torch::Tensor> squares_;  // of the norms that have been taken
 };
 
-}  // namespace ronde::parallel::detail
+}  // namespace ronde::parallel

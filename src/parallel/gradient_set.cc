@@ -1,13 +1,19 @@
-#include "ronde/parallel/detail/gradient_set.h"
+#include "ronde/parallel/gradient_set.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include <torch/csrc/autograd/engine.h>
+
 #include "ronde/base/error.h"
+#include "ronde/parallel/detail/gradient.h"
 #include "ronde/parallel/detail/gradient_norm.h"
 
-namespace ronde::parallel::detail {
+namespace ronde::parallel {
+
+using detail::Gradient, detail::Presence, detail::Wire;
+
 namespace {
 
 using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<const torch::Tensor&>()));
@@ -27,6 +33,42 @@ class Hook : public torch::autograd::FunctionPostHook {
   std::function<void()> made_;
 };
 
+Wire wire_of(const DistributedOptions& options, int size) {
+  using comm::ReduceOp;
+  if (options.op != ReduceOp::Average && options.op != ReduceOp::Sum && options.op != ReduceOp::Adasum)
+    throw Error::bad_input("gradients can be averaged, summed or combined by Adasum; '{}' makes no gradient",
+                           comm::name(options.op));
+  if (options.predivide != 1.0 && options.op != ReduceOp::Average)
+    throw Error::bad_input("predivide is a way to average; with {} it has no meaning", comm::name(options.op));
+  if (!(options.predivide > 0)) throw Error::bad_input("predivide is {}; it must be above 0", options.predivide);
+  if (options.accumulate < 1)
+    throw Error::bad_input("accumulate is {}; a step has one backward pass or more", options.accumulate);
+  Wire wire{.op = options.op,
+            .compression = options.compression,
+            .sparse_as_dense = options.sparse_as_dense,
+            .compress = options.compress,
+            .decompress = options.decompress};
+  if (options.op == ReduceOp::Average) wire.sparse_scale = 1.0 / size;
+  if (options.predivide != 1.0) {
+    wire.op = ReduceOp::Sum;
+    wire.prescale = 1.0 / options.predivide;
+    wire.postscale = options.predivide / size;
+  }
+  return wire;
+}
+
+// What ranks add up for each parameter, so that joined ranks, which give zeros, do not count: how many have a dense
+// gradient, and, from this on, how many a sparse one.
+constexpr std::int32_t kOneSparse = 1 << 16;
+
+std::int32_t vote(Presence presence) {
+  return presence == Presence::None ? 0 : presence == Presence::Dense ? 1 : kOneSparse;
+}
+
+Presence agreed_from(std::int32_t votes) {
+  return votes == 0 ? Presence::None : votes < kOneSparse ? Presence::Dense : Presence::Sparse;
+}
+
 }  // namespace
 
 struct GradientSet::Followed {
@@ -34,11 +76,15 @@ struct GradientSet::Followed {
   Accumulator accumulator;  // the parameter itself holds it weakly, and the hook with it
   std::uintptr_t hook = 0;
   std::size_t group = kAlone;
-  bool active = true;  // in the optimizer, and requires a gradient
+  bool followed = true;  // in the optimizer
+  bool active = true;    // and requires a gradient
+  int pieces = 1;        // same_graph: how many make its gradient, counted in the first pass; 0: that is still to come
 };
 
-GradientSet::GradientSet(const NamedTensors& names, comm::Group group, Wire wire, DistributedOptions options)
-    : group_(std::move(group)), wire_(wire), options_(std::move(options)) {
+GradientSet::GradientSet(const NamedTensors& names, comm::Group group, DistributedOptions options)
+    : group_(std::move(group)),
+      wire_(std::make_unique<Wire>(wire_of(options, group_.size()))),
+      options_(std::move(options)) {
   std::set<std::string> seen;
   for (const auto& [name, parameter] : names) {
     if (!seen.insert(name).second) throw Error::bad_input("two parameters have the name '{}'", name);
@@ -59,7 +105,8 @@ void GradientSet::add(const torch::Tensor& parameter) {
   const std::size_t index = all_.size();
   auto one = std::make_unique<Followed>(
       Followed{Gradient(name_of(parameter), parameter), torch::autograd::impl::grad_accumulator(parameter)});
-  one->hook = one->accumulator->add_post_hook(std::make_unique<Hook>([this, index] { made(index); }));
+  if (options_.same_graph) one->pieces = 0;
+  one->hook = one->accumulator->add_post_hook(std::make_unique<Hook>([this, index] { telling([&] { made(index); }); }));
   index_.emplace(parameter.unsafeGetTensorImpl(), index);
   all_.push_back(std::move(one));
 }
@@ -67,18 +114,18 @@ void GradientSet::add(const torch::Tensor& parameter) {
 void GradientSet::follow(const std::vector<torch::Tensor>& parameters) {
   std::lock_guard lock(mutex_);
   const std::size_t before = all_.size();
-  std::vector<bool> active(all_.size(), false);
+  for (const auto& one : all_) one->followed = one->active = false;
   for (const torch::Tensor& parameter : parameters) {
-    const auto known = index_.find(parameter.unsafeGetTensorImpl());
-    if (known != index_.end()) {
-      active[known->second] = parameter.requires_grad();
-    } else if (parameter.requires_grad()) {
+    auto known = index_.find(parameter.unsafeGetTensorImpl());
+    if (known == index_.end() && !parameter.requires_grad()) continue;
+    if (known == index_.end()) {
       add(parameter);
-      active.push_back(true);
+      known = index_.find(parameter.unsafeGetTensorImpl());
     }
+    all_[known->second]->followed = true;
+    all_[known->second]->active = parameter.requires_grad();
   }
-  for (std::size_t i = 0; i < all_.size(); ++i) all_[i]->active = active[i];
-  active_ = static_cast<std::size_t>(std::ranges::count(active, true));
+  active_ = static_cast<std::size_t>(std::ranges::count_if(all_, [](const auto& one) { return one->active; }));
   if (all_.size() == before) return;
   groups_ = cut_into_groups();
   for (const auto& one : all_) one->group = kAlone;
@@ -103,6 +150,10 @@ std::vector<std::vector<std::size_t>> GradientSet::cut_into_groups() const {
 
 void GradientSet::begin_round() {
   std::lock_guard lock(mutex_);
+  forget_round();
+}
+
+void GradientSet::forget_round() {
   for (const auto& one : all_) {
     one->gradient.passes = 0;
     one->gradient.complete = one->gradient.measured = false;
@@ -131,20 +182,25 @@ std::string GradientSet::first_on_its_way() const {
 }
 
 void GradientSet::made(std::size_t index) {
+  if (options_.in_backward) begin_pass();
   std::lock_guard lock(mutex_);
-  Gradient& gradient = all_[index]->gradient;
-  if (!all_[index]->active) return;
-  if (reduced_ || ++gradient.passes > options_.accumulate)
-    throw Error::bad_input(
-        "the gradient of '{}' was computed {} since the last step(), and a step has {}: call step() after backward(), "
-        "or "
-        "set accumulate to the number of backward passes a step",
-        gradient.name(), reduced_ ? "after synchronize()" : fmt::format("{} times", gradient.passes),
-        options_.accumulate == 1 ? "one backward pass" : fmt::format("{} backward passes", options_.accumulate));
+  Followed& one = *all_[index];
+  Gradient& gradient = one.gradient;
+  if (!one.followed || paused_) return;
+  if (!one.active) {  // it has begun to require a gradient since anybody looked
+    one.active = true;
+    ++active_;
+  }
+  if (reduced_ && options_.many_rounds) forget_round();
+  ++gradient.passes;
+  if (reduced_ || gradient.complete) refuse_one_more(gradient);
   any_ = true;
   // A rank that is alone has no share to compare with the whole batch, but the first of several passes.
   if (measuring_ && gradient.passes == (alone() ? 1 : options_.accumulate)) take_norm(gradient);
-  if (gradient.passes < options_.accumulate || alone()) return;
+  if (!goes_now(one)) {
+    if (gradient.passes > options_.accumulate && !options_.in_backward) refuse_one_more(gradient);
+    return;
+  }
   gradient.complete = true;
   ++complete_;
   if (!options_.overlap) return;
@@ -152,9 +208,69 @@ void GradientSet::made(std::size_t index) {
   if (complete_ == active_) tell_presence();
 }
 
+// Whether this was the last piece of a gradient.
+bool GradientSet::goes_now(const Followed& one) const {
+  if (alone()) return false;
+  return one.gradient.passes == (options_.in_backward ? one.pieces : options_.accumulate);
+}
+
+void GradientSet::refuse_one_more(const Gradient& gradient) const {
+  if (options_.in_backward)
+    throw Error::bad_input(
+        "the gradient of '{}' was computed in several pieces in one backward pass, and has been sent after the first: "
+        "say that the graph is the same in every pass (static_graph)",
+        gradient.name());
+  throw Error::bad_input(
+      "the gradient of '{}' was computed {} since the last step(), and a step has {}: call step() after backward(), or "
+      "set accumulate (backward_passes_per_step) to the number of backward passes a step",
+      gradient.name(), reduced_ ? "after synchronize()" : fmt::format("{} times", gradient.passes),
+      options_.accumulate == 1 ? "one backward pass" : fmt::format("{} backward passes", options_.accumulate));
+}
+
+void GradientSet::begin_pass() {
+  {
+    std::lock_guard lock(mutex_);
+    if (paused_ || std::exchange(in_pass_, true)) return;
+    forget_round();
+  }
+  torch::autograd::Engine::get_default_engine().queue_callback([this] { telling([&] { end_pass(); }); });
+}
+
+void GradientSet::end_pass() {
+  reduce();
+  std::lock_guard lock(mutex_);
+  if (options_.same_graph)
+    for (const auto& one : all_) one->pieces = one->gradient.passes;
+  in_pass_ = false;
+}
+
+void GradientSet::telling(const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (options_.on_error) options_.on_error(error);
+    throw;
+  }
+}
+
+void GradientSet::set_accumulate(int passes) {
+  std::lock_guard lock(mutex_);
+  options_.accumulate = passes;
+}
+
+void GradientSet::pause(bool on) {
+  std::lock_guard lock(mutex_);
+  paused_ = on;
+}
+
+void GradientSet::set_factor(double factor) {
+  std::lock_guard lock(mutex_);
+  factor_ = factor;
+}
+
 void GradientSet::take_norm(Gradient& gradient) {
   if (std::exchange(gradient.measured, true)) return;
-  squares_.push_back(squared_norm(gradient.parameter().grad()));
+  squares_.push_back(detail::squared_norm(gradient.parameter().grad()));
 }
 
 void GradientSet::measure(bool on) {
@@ -164,7 +280,7 @@ void GradientSet::measure(bool on) {
 
 double GradientSet::local_squared_norm() const {
   std::lock_guard lock(mutex_);
-  return sum_of(squares_);
+  return detail::sum_of(squares_);
 }
 
 // They are the same on all ranks, so each looks at a part.
@@ -173,8 +289,8 @@ double GradientSet::part_of_reduced_norm() const {
   std::vector<torch::Tensor> squares;
   for (const auto& one : all_)
     if (one->active && one->gradient.presence() != Presence::None)
-      squares.push_back(squared_norm(one->gradient.parameter().grad(), group_.rank(), group_.size()));
-  return sum_of(squares);
+      squares.push_back(detail::squared_norm(one->gradient.parameter().grad(), group_.rank(), group_.size()));
+  return detail::sum_of(squares);
 }
 
 // Alone, or with its group when that is complete.
@@ -194,7 +310,7 @@ void GradientSet::submit(const std::vector<std::size_t>& indices) {
   std::vector<comm::Request> requests;
   std::vector<std::size_t> counts;
   for (const std::size_t index : indices) {
-    auto wanted = all_[index]->gradient.requests(wire_);
+    auto wanted = all_[index]->gradient.requests(*wire_);
     counts.push_back(wanted.size());
     std::ranges::move(wanted, std::back_inserter(requests));
   }
@@ -212,23 +328,22 @@ void GradientSet::tell_presence() {
   if (options_.always_all || presence_told_) return;
   presence_.assign(all_.size(), 0);
   for (std::size_t i = 0; i < all_.size(); ++i)
-    if (all_[i]->active) presence_[i] = static_cast<std::uint8_t>(all_[i]->gradient.presence());
-  presence_told_ = group_.submit({.name = options_.prefix + "gradients that are there",
-                                  .input = comm::buffer_of(presence_),
-                                  .op = comm::ReduceOp::Max});
+    if (all_[i]->active) presence_[i] = vote(all_[i]->gradient.presence());
+  presence_told_ =
+      group_.submit({.name = options_.prefix + "gradients that are there", .input = comm::buffer_of(presence_)});
 }
 
 // What others have and this rank has not is made zero here.
 void GradientSet::agree_on_presence() {
   if (options_.always_all) {
     for (const auto& one : all_)
-      if (one->active && one->gradient.presence() == Presence::None) one->gradient.make_zero(Presence::Dense);
+      if (one->active && one->gradient.presence() == Presence::None) one->gradient.make_zero(one->gradient.usual());
     return;
   }
   tell_presence();
   presence_told_.wait();
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    const auto agreed = static_cast<Presence>(presence_[i]);
+    const Presence agreed = agreed_from(presence_[i]);
     Gradient& gradient = all_[i]->gradient;
     if (agreed == gradient.presence() || !all_[i]->active) continue;
     if (gradient.presence() != Presence::None)
@@ -250,10 +365,13 @@ void GradientSet::reduce() {
       one.gradient.complete = true;
       hand_over(i);
     }
-    for (const auto& one : all_)
-      if (one->gradient.travels()) one->gradient.finish(wire_);
+    for (const auto& one : all_) {
+      if (!one->gradient.travels()) continue;
+      one->gradient.finish(*wire_);
+      if (factor_ != 1.0) one->gradient.parameter().grad().mul_(factor_);
+    }
   }
   reduced_ = true;
 }
 
-}  // namespace ronde::parallel::detail
+}  // namespace ronde::parallel
