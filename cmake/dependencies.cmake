@@ -42,6 +42,7 @@ endif()
 
 include(dependency_files)
 include(dependency_torch)
+include(dependency_python)
 include(dependency_cuda)
 include(dependency_mpi)
 include(dependency_mpi_plugins)

@@ -26,6 +26,8 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"nodes",
      "allreduce between nodes, against MPI's; to be started on all ranks: ronde run -H a:2,b:2 ronde bench nodes",
      "--sizes --turns", run_nodes},
+    {"python", "small tensors by name through the Python package, handed over and waited for one by one; and Horovod",
+     "-n --tensors --turns --python", run_python},
     {"records", "small records of a pack with their checksums, from the page cache and the disk, against read() alone",
      "--sizes --turns --dir", run_records},
     {"report", "what a report takes on the traces of 64 ranks and 1,000 steps (about 1 GB): seconds and memory",

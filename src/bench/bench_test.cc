@@ -58,9 +58,9 @@ TEST(Bench, NamesAreDistinctAndAnUnknownOneListsThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_NE(
-        std::string(error.what()).find("there are: allreduce, control, decode, nodes, records, report, roofline, span"),
-        std::string::npos);
+    EXPECT_NE(std::string(error.what())
+                  .find("there are: allreduce, control, decode, nodes, python, records, report, roofline, span"),
+              std::string::npos);
   }
 }
 

@@ -15,6 +15,7 @@ Report run_roofline(const Options& options);
 Report run_span(const Options& options);
 Report run_step(const Options& options);
 Report run_trace(const Options& options);
+Report run_python(const Options& options);
 Report run_train(const Options& options);
 Report run_step_autotuned(const Options& options);  // a part of the one before: autotune.cc
 

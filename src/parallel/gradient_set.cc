@@ -237,10 +237,20 @@ void GradientSet::begin_pass() {
 }
 
 void GradientSet::end_pass() {
-  reduce();
+  try {
+    reduce();
+  } catch (...) {
+    no_pass();
+    throw;
+  }
   std::lock_guard lock(mutex_);
   if (options_.same_graph)
     for (const auto& one : all_) one->pieces = one->gradient.passes;
+  in_pass_ = false;
+}
+
+void GradientSet::no_pass() {
+  std::lock_guard lock(mutex_);
   in_pass_ = false;
 }
 

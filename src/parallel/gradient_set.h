@@ -53,6 +53,7 @@ class GradientSet {
   void pause(bool on);
   // in_backward: this pass is one to be reduced. Called from inside it, at its root; the first gradient does it too.
   void begin_pass();
+  void no_pass();  // none is on its way, since it failed before its end
   // Reduced gradients are multiplied by it: for averages over fewer ranks than there are.
   void set_factor(double factor);
 

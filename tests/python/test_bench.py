@@ -3,6 +3,7 @@
 import json
 import math
 import subprocess
+import sys
 
 import pytest
 from job import alive, wait_until
@@ -33,6 +34,7 @@ def test_the_list(ronde):
         "control",
         "decode",
         "nodes",
+        "python",
         "records",
         "report",
         "roofline",
@@ -41,6 +43,14 @@ def test_the_list(ronde):
         "trace",
         "train",
     ]
+
+
+def test_python(bench, build_dir):
+    if not list(build_dir.glob("python/ronde/_core.*.so")):
+        pytest.skip("the Python module was not built (target ronde_python)")
+    report = bench("python", "-n", "2", "--tensors", "50", "--turns", "1", "--python", sys.executable)
+    (row,) = report["rows"]
+    assert row["tensors"] == 50 and row["python_us"] > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])

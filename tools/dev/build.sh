@@ -11,10 +11,11 @@ build() {
   local log=build/$preset.log
   mkdir -p build
   # Which libtorch and which folder CMake was configured for; when either changes, everything is found anew.
-  local configured="$PWD with $torch_prefix" stamp=build/$preset/.configured
+  local configured="$PWD with $torch_prefix and .venv's Python" stamp=build/$preset/.configured
   if [ ! -e "build/$preset/build.ninja" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$configured" ]; then
     step "Configuring build/$preset" "CMake finds compilers and libraries; the log is $log"
-    if ! cmake --preset "$preset" --fresh "-DCMAKE_PREFIX_PATH=$torch_prefix" >"$log" 2>&1; then
+    if ! cmake --preset "$preset" --fresh "-DCMAKE_PREFIX_PATH=$torch_prefix" \
+      "-DPython_EXECUTABLE=$PWD/.venv/bin/python" >"$log" 2>&1; then
       # The first sentence of CMake's first error is the cause; the rest follows from it.
       local reason
       reason=$(sed -n '/CMake Error/,/Call Stack/p' "$log" | sed '1d; /Call Stack/,$d' | tr -s ' \n' ' ')
@@ -26,6 +27,15 @@ build() {
   fi
   step "Building build/$preset" "what is new or has changed"
   cmake --build "build/$preset" || refuse "the build failed, see above"
+  if [ "$preset" = release ]; then link_python_package; fi
+}
+
+# .venv's Python finds the package `ronde` of the release build.
+link_python_package() {
+  local folder=$PWD/build/release/python target
+  [ -d "$folder/ronde" ] || return 0
+  target=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/ronde-build.pth
+  [ "$(cat "$target" 2>/dev/null)" = "$folder" ] || echo "$folder" >"$target"
 }
 
 # Programs find the build and the Python environment first.

@@ -33,6 +33,17 @@ Entrant mpi_entrant(std::span<const int> cpus) {
           .missing = built ? "" : "this build has no MPI: ronde-peer-mpi does not lie beside ronde"};
 }
 
+// Our own package lies beside the program in a build folder; elsewhere pip has installed it.
+Entrant our_package(const char* name, const char* kind, const std::string& interpreter, std::span<const int> cpus,
+                    const std::vector<std::string>& job) {
+  const auto beside = std::filesystem::path(own_program()).replace_filename("python");
+  std::vector<std::string> command;
+  if (std::filesystem::exists(beside)) command = {"env", "PYTHONPATH=" + beside.string()};
+  command.insert(command.end(), {interpreter, "-c", kTorchPeers, kind, cpu_list(cpus)});
+  command.insert(command.end(), job.begin(), job.end());
+  return {.name = name, .command = std::move(command), .ranks = static_cast<int>(cpus.size())};
+}
+
 }  // namespace
 
 std::string peer_python(const std::string& named) {
@@ -75,9 +86,19 @@ std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std
        {"MALLOC_MMAP_MAX_=0", "MALLOC_MMAP_THRESHOLD_=1099511627776", "MALLOC_TRIM_THRESHOLD_=1099511627776"})
     kept.command.emplace_back(variable);
   for (const std::string& word : command("gloo")) kept.command.push_back(word);
-  return {{.name = "ddp", .command = command("gloo"), .ranks = ranks},
+  const std::vector<std::string> job{model, std::to_string(batch)};
+  return {our_package("python", "ronde", interpreter, cpus, job),
+          our_package("python_ddp", "ronde-ddp", interpreter, cpus, job),
+          our_package("python_alone", "ronde-alone", interpreter, cpus, job),
+          {.name = "ddp", .command = command("gloo"), .ranks = ranks},
           std::move(kept),
           {.name = "horovod", .command = command("horovod")}};
+}
+
+std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std::string& python, int tensors) {
+  const std::string interpreter = peer_python(python), count = std::to_string(tensors);
+  return {our_package("python", "ronde", interpreter, cpus, {count}),
+          {.name = "horovod", .command = {interpreter, "-c", kTorchPeers, "horovod", cpu_list(cpus), count}}};
 }
 
 std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log) {

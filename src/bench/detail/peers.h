@@ -21,11 +21,17 @@ inline constexpr const char* kPeers[] = {"mpi", "gloo", "horovod"};
 // program, or else python3.
 std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string& python);
 
-// The peers of `ronde bench train`: torch's DistributedDataParallel over gloo, with the C library's defaults ("ddp")
-// and with one that keeps its memory ("ddp_kept"), and Horovod.
-inline constexpr const char* kTrainingPeers[] = {"ddp", "ddp_kept", "horovod"};
+// The peers of `ronde bench train`: our own Python package, by its DistributedOptimizer ("python"), by its
+// DistributedDataParallel ("python_ddp"), and torch in Python without any exchange ("python_alone"); torch's
+// DistributedDataParallel over gloo, with the C library's defaults ("ddp") and with one that keeps its memory
+// ("ddp_kept"); and Horovod.
+inline constexpr const char* kTrainingPeers[] = {"python", "python_ddp", "python_alone", "ddp", "ddp_kept", "horovod"};
 std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std::string& python,
                                             const std::string& model, int batch);
+
+// Those of `ronde bench python`: so many small tensors by name through our Python package, and through Horovod.
+inline constexpr const char* kSmallTensorPeers[] = {"python", "horovod"};
+std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std::string& python, int tensors);
 
 // Starts those that are installed; a warning names each that is not, and why.
 std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log);

@@ -12,19 +12,22 @@ using Json = nlohmann::ordered_json;
 constexpr double kMostMemory = 1.1;  // of what the same rank needs alone, and a bucket
 constexpr double kOverPeers = 1.7;   // mlp-wide at 32, where the exchange costs them most
 constexpr double kNeverBehind = 1.0;
+constexpr double kPythonOverPeers = 1.6;  // mlp-wide at 32
+constexpr double kPythonOverOurs = 1.03;
 
 std::optional<double> number(const Json& row, const char* key) {
   if (!row.contains(key) || !row.at(key).is_number()) return {};
   return row.at(key).get<double>();
 }
 
-void add(std::vector<Bar>& bars, const Json& row, const char* key, const char* words, double bar) {
+void add(std::vector<Bar>& bars, const Json& row, const char* key, const char* words, double bar,
+         bool at_least = true) {
   const auto value = number(row, key);
   if (!value) return;
   const std::string model = row.at("model"), batch = row.at("batch").dump();
   std::string name = model + "_" + batch + "_" + key;
   std::ranges::replace(name, '-', '_');
-  bars.push_back({name, model + " at " + batch + ": " + words, *value, bar, true});
+  bars.push_back({name, model + " at " + batch + ": " + words, *value, bar, at_least});
 }
 
 void add_memory(std::vector<Bar>& bars, const Json& row) {
@@ -53,6 +56,10 @@ std::vector<Bar> train_bars(const Json& rows) {
     add(bars, row, "ratio_ddp", "DDP over ours", most);
     add(bars, row, "ratio_horovod", "Horovod over ours", most);
     add(bars, row, "ratio_ddp_kept", "DDP that keeps its memory over ours", kNeverBehind);
+    add(bars, row, "ratio_python", "Python's DistributedOptimizer over ours", kPythonOverOurs, false);
+    add(bars, row, "ratio_python_ddp", "Python's DistributedDataParallel over ours", kPythonOverOurs, false);
+    if (promised == std::begin(kTrainCases))
+      add(bars, row, "ddp_over_python", "torch's DDP over Python's DistributedOptimizer", kPythonOverPeers);
     add_memory(bars, row);
   }
   return bars;

@@ -1,6 +1,9 @@
-"""gloo and Horovod, as contestants of `ronde bench allreduce` and `ronde bench train` with --compare.
+"""gloo, Horovod and ronde.torch, as contestants of `ronde bench allreduce`, `train` and `python`.
 
 python torch_peers.py gloo CPUS            as one rank, under a launcher that sets RANK, WORLD_SIZE, MASTER_*
+python torch_peers.py ronde CPUS [tensors] the same, ronde.torch: its DistributedOptimizer, or small tensors by name
+python torch_peers.py ronde-ddp CPUS       its DistributedDataParallel
+python torch_peers.py ronde-alone CPUS     torch's own optimizer, without any exchange: what Python itself costs
 python torch_peers.py horovod CPUS         starts as many ranks as there are CPUS by horovodrun
 python torch_peers.py horovod-rank CPUS PID    one of these; commands come through the descriptors of process PID
 
@@ -130,6 +133,23 @@ def training(torch, rank: int, model: str, batch: str, distribute):
     return lambda dtype, size: step
 
 
+def make_store(dist, rank: int, size: int):
+    return dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), size, rank == 0, DAY)
+
+
+def share_by(store, rank: int):
+    """Commands go through the store, where the others sleep, and not through what is measured."""
+    turns = itertools.count()
+
+    def share() -> str:
+        key = f"turn {next(turns)}"
+        if rank == 0:
+            store.set(key, sys.stdin.readline())
+        return store.get(key).decode()
+
+    return share
+
+
 def run_gloo(cpus: str, *job: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     bind(cpus, rank)
@@ -138,16 +158,8 @@ def run_gloo(cpus: str, *job: str) -> None:
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), size, rank == 0, DAY)
+    store = make_store(dist, rank, size)
     dist.init_process_group("gloo", store=dist.PrefixStore("gloo", store), rank=rank, world_size=size, timeout=DAY)
-    turns = iter(range(sys.maxsize))
-
-    def share() -> str:  # through the store, where the others sleep
-        key = f"turn {next(turns)}"
-        if rank == 0:
-            store.set(key, sys.stdin.readline())
-        return store.get(key).decode()
-
     say = (lambda answer: print(answer, flush=True)) if rank == 0 else (lambda answer: None)
 
     def distribute(net):
@@ -156,8 +168,52 @@ def run_gloo(cpus: str, *job: str) -> None:
 
     once_for = training(torch, rank, *job, distribute) if job else reductions(torch, dist.all_reduce)
     say("ready")
-    serve(share, once_for, say)
+    serve(share_by(store, rank), once_for, say)
     dist.destroy_process_group()
+
+
+def small_tensors(torch, hvd, count: str):
+    """So many tensors by name, handed over one by one and waited for one by one."""
+    names = [f"layer{i}.weight" for i in range(int(count))]
+
+    def once_for(dtype: str, size: int):
+        tensors = [torch.zeros(size // 4) for _ in names]
+
+        def once() -> None:
+            handles = [hvd.allreduce_async_(one, name=name) for one, name in zip(tensors, names, strict=True)]
+            for handle in handles:
+                hvd.synchronize(handle)
+
+        return once
+
+    return once_for
+
+
+def run_ronde(cpus: str, *job: str, kind: str = "optimizer") -> None:
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    bind(cpus, rank)
+    torch = import_or_leave("torch", rank)
+    hvd = import_or_leave("ronde.torch", rank)
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    hvd.init()
+    store = make_store(dist, rank, size)
+    say = (lambda answer: print(answer, flush=True)) if rank == 0 else (lambda answer: None)
+
+    def distribute(net):
+        if kind == "ddp":
+            net = hvd.DistributedDataParallel(net)
+        if kind != "optimizer":
+            return net, torch.optim.SGD(net.parameters(), 0.01)
+        hvd.broadcast_parameters(net.state_dict(), 0)
+        sgd = torch.optim.SGD(net.parameters(), 0.01)
+        return net, hvd.DistributedOptimizer(sgd, named_parameters=net.named_parameters())
+
+    once_for = small_tensors(torch, hvd, *job) if len(job) == 1 else training(torch, rank, *job, distribute)
+    say("ready")
+    serve(share_by(store, rank), once_for, say)
+    hvd.shutdown()
 
 
 def start_horovod(cpus: str, *job: str) -> None:
@@ -190,7 +246,10 @@ def run_horovod(cpus: str, pid: str, *job: str) -> None:
     def allreduce(tensor):
         hvd.allreduce_(tensor, op=hvd.Sum, name="bench")
 
-    once_for = training(torch, rank, *job, distribute) if job else reductions(torch, allreduce)
+    if len(job) == 1:
+        once_for = small_tensors(torch, hvd, *job)
+    else:
+        once_for = training(torch, rank, *job, distribute) if job else reductions(torch, allreduce)
     with open(f"/proc/{pid}/fd/0") as commands, open(f"/proc/{pid}/fd/1", "w") as answers:
         say = (lambda answer: print(answer, file=answers, flush=True)) if rank == 0 else (lambda answer: None)
         # Its thread wakes a thousand times a second: the benchmark stops it between turns.
@@ -201,4 +260,12 @@ def run_horovod(cpus: str, pid: str, *job: str) -> None:
 
 
 if __name__ == "__main__":
-    {"gloo": run_gloo, "horovod": start_horovod, "horovod-rank": run_horovod}[sys.argv[1]](*sys.argv[2:])
+    contestants = {
+        "gloo": run_gloo,
+        "ronde": run_ronde,
+        "ronde-ddp": lambda *words: run_ronde(*words, kind="ddp"),
+        "ronde-alone": lambda *words: run_ronde(*words, kind="alone"),
+        "horovod": start_horovod,
+        "horovod-rank": run_horovod,
+    }
+    contestants[sys.argv[1]](*sys.argv[2:])

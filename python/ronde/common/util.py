@@ -1,0 +1,103 @@
+"""Small things that programs import from `horovod.common.util`."""
+
+import contextlib
+import os
+import warnings
+
+from ronde import _core
+
+
+@contextlib.contextmanager
+def env(**variables):
+    """Environment variables for a while; None leaves one as it is.
+
+    >>> with env(OMP_NUM_THREADS="1"):
+    ...     pass
+    """
+    wanted = {name: value for name, value in variables.items() if value is not None}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def get_average_backwards_compatibility_fun(reduce_ops):
+    """Returns what makes one reduction of `op` and the older `average`."""
+
+    def choose(op, average):
+        if op is not None:
+            if average is not None:
+                raise ValueError("'op' replaces 'average': give one of them, not both")
+            return op
+        if average is None:
+            return reduce_ops.Average
+        warnings.warn("'average' is called 'op' now: op=hvd.Average or op=hvd.Sum", DeprecationWarning, stacklevel=3)
+        return reduce_ops.Average if average else reduce_ops.Sum
+
+    return choose
+
+
+def num_rank_is_power_2(num_rank):
+    return num_rank > 0 and num_rank & (num_rank - 1) == 0
+
+
+def split_list(items, parts):
+    """Cuts a list into so many parts, as equal as can be; the first ones get one more."""
+    size, more = divmod(len(items), parts)
+    cuts = [i * size + min(i, more) for i in range(parts + 1)]
+    return [items[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False)]
+
+
+def is_iterable(value):
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
+def check_extension(ext_name, ext_env_var, pkg_path, *args):
+    """torch's part is there, or the import would have failed."""
+
+
+def check_installed_version(name, version, exception=None):
+    """The compiled module refuses a torch that it was not built for by itself."""
+    if exception is not None:
+        raise exception
+
+
+def extension_available(ext_base_name, verbose=False):
+    """Whether a framework's part is there: torch's is."""
+    return ext_base_name == "torch"
+
+
+def gpu_available(ext_base_name, verbose=False):
+    import torch
+
+    return ext_base_name == "torch" and torch.cuda.is_available()
+
+
+def mpi_built(verbose=False):
+    return _core.mpi_built()
+
+
+def gloo_built(verbose=False):
+    return True
+
+
+def nccl_built(verbose=False):
+    return 0
+
+
+def ddl_built(verbose=False):
+    return False
+
+
+def ccl_built(verbose=False):
+    return False

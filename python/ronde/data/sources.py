@@ -1,0 +1,213 @@
+"""Where samples come from."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, Union
+
+import torch  # noqa: F401  (before the engine, which is linked to it)
+
+from .. import _core
+from .dataset import Dataset
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def files(path: Path, format: str = "auto", *, image: str = "", label: str = "") -> Dataset:
+    """Samples in files of any format: see ``formats()``. "auto": as the path looks.
+
+    ``image`` and ``label`` say which arrays are the picture and its class, where the files call them otherwise.
+
+    >>> import ronde.data
+    >>> "images" in ronde.data.formats()
+    True
+    """
+    return Dataset(_core.data.from_files(os.fspath(path), format, image, label))
+
+
+def formats() -> list[str]:
+    """The formats of files that can be read.
+
+    >>> import ronde.data
+    >>> "pack" in ronde.data.formats()
+    True
+    """
+    return _core.data.formats()
+
+
+def images(path: Path) -> Dataset:
+    """A folder of pictures with a folder for each class: "image" (the file), "class", "key".
+
+    >>> ronde.data.images("/data/train").classes[:2]  # doctest: +SKIP
+    ['cat', 'dog']
+    """
+    return files(path, "images")
+
+
+def tar(path: Path) -> Dataset:
+    """WebDataset: a tar file, a folder of them, or ``data-{000..012}.tar``; read by index.
+
+    >>> ronde.data.tar("/data/train-{000..012}.tar")  # doctest: +SKIP
+    """
+    return files(path, "tar")
+
+
+def tfrecord(path: Path, *, image: str = "", label: str = "") -> Dataset:
+    """TFRecord files of ``tf.train.Example``, read by index; all checksums are checked.
+
+    >>> ronde.data.tfrecord("/data/train-*")  # doctest: +SKIP
+    """
+    return files(path, "tfrecord", image=image, label=label)
+
+
+def lmdb(path: Path, *, image: str = "", label: str = "") -> Dataset:
+    """A folder with ``data.mdb``, or that file.
+
+    >>> ronde.data.lmdb("/data/train.lmdb")  # doctest: +SKIP
+    """
+    return files(path, "lmdb", image=image, label=label)
+
+
+def hdf5(path: Path, *, image: str = "", label: str = "") -> Dataset:
+    """An HDF5 file with a dataset for each array; read a chunk at a time.
+
+    >>> ronde.data.hdf5("/data/train.h5", image="x", label="y")  # doctest: +SKIP
+    """
+    return files(path, "hdf5", image=image, label=label)
+
+
+def csv(path: Path, *, image: str = "", label: str = "") -> Dataset:
+    """A table: all columns of numbers together are "features".
+
+    >>> ronde.data.csv("/data/iris.csv", label="species")  # doctest: +SKIP
+    """
+    return files(path, "csv", image=image, label=label)
+
+
+def npy(path: Path, *, image: str = "", label: str = "") -> Dataset:
+    """A NumPy file ``x.npy``, or a folder with ``y.npy`` or ``labels.npy`` beside it; mapped, not loaded.
+
+    >>> ronde.data.npy("/data/arrays")  # doctest: +SKIP
+    """
+    return files(path, "npy", image=image, label=label)
+
+
+def idx(path: Path) -> Dataset:
+    """MNIST's files, plain or ``.gz``.
+
+    >>> ronde.data.idx("/data/mnist")  # doctest: +SKIP
+    """
+    return files(path, "idx")
+
+
+def cifar(path: Path) -> Dataset:
+    """The binary files of CIFAR-10 or CIFAR-100.
+
+    >>> ronde.data.cifar("/data/cifar-10-batches-bin")  # doctest: +SKIP
+    """
+    return files(path, "cifar")
+
+
+def pack(path: Path) -> Dataset:
+    """A pack that ``ronde data pack`` made: a few large files instead of many small ones.
+
+    >>> ronde.data.pack("/data/packed")  # doctest: +SKIP
+    """
+    return files(path, "pack")
+
+
+def bigearthnet(path: Path) -> Dataset:
+    """BigEarthNet as it is published: a folder for each patch of twelve bands, with labels.
+
+    >>> ronde.data.bigearthnet("/data/BigEarthNet-v1.0").map(ronde.data.bands(120))  # doctest: +SKIP
+    """
+    return files(path, "bigearthnet")
+
+
+def known(
+    name: str,
+    path: Path = "",
+    *,
+    split: str = "train",
+    samples: int = 0,
+    classes: int = 10,
+    channels: int = 1,
+    resolution: int = 28,
+    seed: int = 0,
+    augment: bool = False,
+    target: str = "class",
+) -> Dataset:
+    """A set that Ronde knows by name, as numbers: generated ("glyphs", "text", "random"), or "mnist", "cifar10".
+
+    >>> import ronde.data
+    >>> batch = next(iter(ronde.data.known("glyphs", samples=100).shuffle(seed=1).batch(32)))
+    >>> batch.images.shape
+    torch.Size([32, 1, 28, 28])
+    """
+    return Dataset(
+        _core.data.known(name, os.fspath(path), split, samples, classes, channels, resolution, seed, augment, target)
+    )
+
+
+def known_names() -> list[str]:
+    """What ``known()`` knows.
+
+    >>> import ronde.data
+    >>> "glyphs" in ronde.data.known_names()
+    True
+    """
+    return _core.data.known_names()
+
+
+def function(samples: int, sample: Callable[[int], Any], name: str = "function") -> Dataset:
+    """Samples that a Python function makes of an index; always the same, from any thread.
+
+    A sample is a dict of arrays by name (tensors, NumPy arrays, numbers, texts, bytes), or a tuple (image, class), as
+    map-style datasets of torch give them: ``function(len(dataset), dataset.__getitem__)``.
+
+    >>> import ronde.data
+    >>> squares = ronde.data.function(4, lambda index: {"square": index * index})
+    >>> [sample["square"].item() for sample in squares]
+    [0, 1, 4, 9]
+    """
+    return Dataset(_core.data.function(samples, sample, name))
+
+
+def generator(restart: Callable[..., Iterable[Any]], name: str = "generator") -> Dataset:
+    """Samples that come one after the other, from a Python generator that can be restarted.
+
+    ``restart()`` begins an epoch; if it takes an argument, that is the number of the epoch. The same samples must come
+    every time that an epoch is begun. This is a stream: only ``shuffle_buffer()`` shuffles it, and a resume makes again
+    what had been used, and leaves it out.
+
+    >>> import ronde.data
+    >>> def lines():
+    ...     for line in ["one", "two", "three"]:
+    ...         yield {"line": line}
+    >>> [ronde.data.text(sample["line"]) for sample in ronde.data.generator(lines)]
+    ['one', 'two', 'three']
+    """
+    begin = restart if _takes_epoch(restart) else lambda epoch: restart()
+    return Dataset(_core.data.generator(begin, name))
+
+
+def _takes_epoch(restart: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(restart).bind(0)
+    except (TypeError, ValueError):  # it takes none, or cannot say
+        return False
+    return True
+
+
+def zip(first: Dataset, second: Dataset) -> Dataset:
+    """Samples of two datasets side by side, until one ends: one sample with the arrays of both.
+
+    >>> import ronde.data
+    >>> left = ronde.data.function(3, lambda index: {"a": index})
+    >>> right = ronde.data.function(2, lambda index: {"b": -index})
+    >>> [(both["a"].item(), both["b"].item()) for both in ronde.data.zip(left, right)]
+    [(0, 0), (1, -1)]
+    """
+    return Dataset(_core.data.zip(first._core, second._core))

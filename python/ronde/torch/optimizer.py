@@ -1,0 +1,331 @@
+"""Optimizers of torch.optim on many ranks. Gradients travel by hooks in C++; nothing here runs in a backward pass."""
+
+import sys
+import warnings
+from contextlib import contextmanager
+
+import torch
+
+from ronde import _core
+from ronde.common.process_sets import global_process_set
+from ronde.common.util import split_list
+from ronde.torch.collectives import Adasum, Average, _number, grouped_allreduce_async_
+from ronde.torch.compression import BF16Compressor, Compression, FP16Compressor, NoneCompressor
+
+_SCALERS = ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler")
+_WIRE = {FP16Compressor: "fp16", BF16Compressor: "bf16"}
+
+
+def _named(param_groups, named_parameters):
+    """Every parameter's name, by pairs. Raises ValueError where names are missing or twice."""
+    if named_parameters is None:
+        return [
+            (f"allreduce.noname.{i}.{j}", parameter)
+            for i, group in enumerate(param_groups)
+            for j, parameter in enumerate(group["params"])
+        ]
+    named = list(named_parameters)
+    if any(not isinstance(pair, tuple) for pair in named):
+        raise ValueError("named_parameters is a list of pairs (name, parameter), such as model.named_parameters()")
+    seen, twice = set(), set()
+    for name, _ in named:
+        (twice if name in seen else seen).add(name)
+    if twice:
+        raise ValueError(f"two parameters have one name in named_parameters: {', '.join(sorted(twice))}")
+    known = {id(parameter) for _, parameter in named}
+    nameless = [
+        f"number {j} of group {i}, shape {list(parameter.shape)}"
+        for i, group in enumerate(param_groups)
+        for j, parameter in enumerate(group["params"])
+        if id(parameter) not in known
+    ]
+    if nameless:
+        raise ValueError(f"named_parameters lacks parameters that the optimizer has: {'; '.join(nameless)}")
+    return named
+
+
+def _checked_groups(groups):
+    if groups is None or isinstance(groups, int):
+        if groups is not None and groups <= 0:
+            raise ValueError(f"groups is {groups}: it takes a number above 0, or a list of lists of tensors")
+        return groups
+    if not isinstance(groups, list):
+        raise ValueError("groups takes a number above 0, or a list of lists of tensors")
+    seen = set()
+    for parameter in (one for group in groups for one in group):
+        if not isinstance(parameter, torch.Tensor):
+            raise ValueError("groups are lists of tensors")
+        if id(parameter) in seen:
+            raise ValueError("a parameter may be in one of the groups only")
+        seen.add(id(parameter))
+    return groups
+
+
+def _take_over(self, optimizer):
+    """Becomes the optimizer: its groups, state, defaults and whatever else it has, but for a step() that somebody (a
+    scheduler) has put in place of its own."""
+    vars(self).update({name: value for name, value in vars(optimizer).items() if name not in ("step", "zero_grad")})
+    if hasattr(self, "_patch_step_function"):
+        self._patch_step_function()
+
+
+class _DistributedOptimizer(torch.optim.Optimizer):
+    """What DistributedOptimizer() adds to the class of the optimizer it is given."""
+
+    def __init__(self, optimizer, named_parameters, options):
+        _take_over(self, optimizer)
+        named = _named(self.param_groups, named_parameters)
+        self._parameter_names = {parameter: name for name, parameter in named}
+        self.backward_passes_per_step = options["backward_passes_per_step"]
+        self.op = options["op"]
+        self.gradient_predivide_factor = options["gradient_predivide_factor"]
+        self.sparse_as_dense = options["sparse_as_dense"]
+        self.process_set = options["process_set"]
+        self._compression = options["compression"]
+        self._groups = _checked_groups(options["groups"])
+        self._gradients = None
+        self._synchronized = False
+        self._should_synchronize = True
+        self._attach()
+
+    # GradScaler looks at gradients here and nowhere else, after backward(), and means the reduced ones: for it, what is
+    # on its way is waited for. For everybody else this is a list.
+    @property
+    def param_groups(self):
+        gradients = vars(self).get("_gradients")
+        asks = gradients is not None and sys._getframe(1).f_globals.get("__name__") in _SCALERS
+        if asks and gradients.running() and gradients.on_its_way():
+            self._reduce()
+        return vars(self)["param_groups"]
+
+    @param_groups.setter
+    def param_groups(self, groups):
+        vars(self)["param_groups"] = groups
+
+    def _parameters(self):
+        return [parameter for group in vars(self)["param_groups"] for parameter in group["params"]]
+
+    def _attach(self, needed=True):
+        """Hooks for this session, if there are others in it; after another init() they are made anew. Without a session
+        there are none; where one is needed, that is an error."""
+        if not needed and not _core.running():
+            return None
+        if self._gradients is not None and self._gradients.running():
+            return self._gradients
+        self._gradients = None
+        number = _number(self.process_set)
+        if not self.process_set.included() or _core.group_size(number) == 1:
+            return None
+        names = {id(parameter): name for parameter, name in self._parameter_names.items()}
+        named = [(names.get(id(one), f"parameter {i}"), one) for i, one in enumerate(self._parameters())]
+        options = {
+            "accumulate": self.backward_passes_per_step,
+            "predivide": self.gradient_predivide_factor,
+            "sparse_as_dense": self.sparse_as_dense,
+            "always_all": True,  # Horovod fills in zeros where a parameter has no gradient
+            "many_rounds": True,
+            "prefix": "allreduce.",
+        }
+        if self._compression in _WIRE:
+            options["compression"] = _WIRE[self._compression]
+        elif self._compression is not NoneCompressor:
+            options["compressor"] = self._compression
+        if isinstance(self._groups, int):
+            active = [one for one in self._parameters() if one.requires_grad]
+            options["groups"] = [part for part in split_list(active, self._groups) if part]
+        elif self._groups is not None:
+            options["groups"] = self._groups
+        self._gradients = _core.Gradients(named, number, self.op, options)
+        self._gradients.enter()
+        return self._gradients
+
+    def load_state_dict(self, *args, **kwargs):
+        gradients = self._attach(needed=False)
+        if gradients:
+            gradients.begin_round()
+        self._synchronized = False
+        self._should_synchronize = True
+        return super(self.__class__, self).load_state_dict(*args, **kwargs)
+
+    def set_backward_passes_per_step(self, passes):
+        """So many backward passes add up before their gradients travel."""
+        self.backward_passes_per_step = passes
+        gradients = self._attach(needed=False)
+        if gradients:
+            gradients.set_accumulate(passes)
+
+    def _reduce(self):
+        gradients = self._attach()
+        if gradients:
+            gradients.follow(self._parameters())
+            if not gradients.reduced():
+                gradients.reduce()
+
+    def synchronize(self):
+        """Waits until all gradients are reduced: before they are clipped, or looked at.
+
+        >>> loss.backward()
+        >>> optimizer.synchronize()
+        >>> torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        >>> with optimizer.skip_synchronize():
+        ...     optimizer.step()
+        """
+        self._reduce()
+        self._synchronized = True
+
+    @contextmanager
+    def skip_synchronize(self):
+        """Inside, step() takes gradients as they are."""
+        self._should_synchronize = False
+        try:
+            yield
+        finally:
+            self._should_synchronize = True
+
+    def step(self, closure=None):
+        gradients = self._attach()
+        if self._should_synchronize:
+            if self._synchronized:
+                warnings.warn(
+                    "optimizer.step() was called after optimizer.synchronize() without optimizer.skip_synchronize(): "
+                    "put it into 'with optimizer.skip_synchronize():'",
+                    stacklevel=2,
+                )
+            if closure is not None:
+                return self._step_with(closure)
+            self._reduce()
+        self._synchronized = False
+        return self._own_step(gradients, closure)
+
+    def _own_step(self, gradients, closure):
+        if gradients is None:
+            return super(self.__class__, self).step(closure)
+        gradients.leave()  # what the optimizer makes for itself needs no shared memory
+        try:
+            return super(self.__class__, self).step(closure)
+        finally:
+            gradients.begin_round()
+            gradients.enter()
+
+    # The optimizer calls the closure when and as often as it likes; gradients are reduced after each call.
+    def _step_with(self, closure):
+        def reducing():
+            loss = closure()
+            self._reduce()
+            return loss
+
+        try:
+            return super(self.__class__, self).step(reducing)
+        finally:
+            self._synchronized = False
+            if self._gradients:
+                self._gradients.begin_round()
+
+    def zero_grad(self, *args, **kwargs):
+        gradients = self._attach(needed=False)
+        if gradients:
+            waits = gradients.on_its_way()
+            if waits:
+                raise AssertionError(
+                    f"optimizer.zero_grad() was called while gradients are on their way ('{waits}' is the first): "
+                    "call optimizer.step() or optimizer.synchronize() after loss.backward(), and zero_grad() after that"
+                )
+            gradients.follow(self._parameters())
+            gradients.begin_round()
+            gradients.enter()
+        return super(self.__class__, self).zero_grad(*args, **kwargs)
+
+
+class _DistributedAdasumOptimizer(torch.optim.Optimizer):
+    """Every rank takes its own step; what the steps changed is combined by Adasum."""
+
+    def __init__(self, optimizer, named_parameters, options):
+        _take_over(self, optimizer)
+        self._parameter_names = {parameter: name for name, parameter in _named(self.param_groups, named_parameters)}
+        self.backward_passes_per_step = options["backward_passes_per_step"]
+        self._compression = options["compression"]
+
+    def set_backward_passes_per_step(self, passes):
+        self.backward_passes_per_step = passes
+
+    def synchronize(self):
+        """Nothing is on its way before step()."""
+
+    @contextmanager
+    def skip_synchronize(self):
+        raise AssertionError("with op=hvd.Adasum every step() combines what it changed: it cannot be skipped")
+        yield
+
+    def step(self, closure=None):
+        active = [one for group in self.param_groups for one in group["params"] if one.requires_grad]
+        before = [parameter.detach().clone() for parameter in active]
+        loss = super(self.__class__, self).step(closure)
+        with torch.no_grad():
+            changes = [parameter.sub_(start) for parameter, start in zip(active, before, strict=True)]
+            narrow, contexts = zip(*[self._compression.compress(change.detach()) for change in changes], strict=True)
+            narrow = [one.contiguous() for one in narrow]
+            reduced = _core.synchronize(grouped_allreduce_async_(narrow, name="adasum", op=Adasum))
+            for parameter, start, change, context in zip(active, before, reduced, contexts, strict=True):
+                parameter.copy_(start + self._compression.decompress(change, context))
+        return loss
+
+
+# torch runs hooks around step(), once: around the optimizer's own one, which ours calls.
+_DistributedOptimizer.step.hooked = True
+_DistributedAdasumOptimizer.step.hooked = True
+
+
+def DistributedOptimizer(
+    optimizer,
+    named_parameters=None,
+    compression=Compression.none,
+    backward_passes_per_step=1,
+    op=Average,
+    gradient_predivide_factor=1.0,
+    num_groups=0,
+    groups=None,
+    sparse_as_dense=False,
+    process_set=global_process_set,
+):
+    """Makes an optimizer train one model on many ranks. Returns an optimizer of the same class, with the same state.
+
+    Gradients are reduced while the backward pass computes others; step() waits for the last.
+
+    compression: how gradients travel; backward_passes_per_step: so many add up first; op: Average, Sum or Adasum;
+    gradient_predivide_factor: means divide by it before they add and by the rest after; groups: how many groups of
+    parameters travel together, or which; sparse_as_dense: sparse gradients become dense; process_set: ranks that share
+    the model.
+
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+    >>> optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    >>> hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    >>> for batch, target in loader:
+    ...     optimizer.zero_grad()
+    ...     loss(model(batch), target).backward()
+    ...     optimizer.step()
+    """
+    if gradient_predivide_factor != 1.0 and op != Average:
+        raise ValueError("gradient_predivide_factor is a way to average: it needs op=hvd.Average")
+    if num_groups != 0:
+        warnings.warn("'num_groups' is called 'groups' now", DeprecationWarning, stacklevel=2)
+        groups = num_groups if groups is None else groups
+    if backward_passes_per_step <= 0:
+        raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: it must be above 0")
+    options = {
+        "compression": compression,
+        "backward_passes_per_step": backward_passes_per_step,
+        "op": op,
+        "gradient_predivide_factor": gradient_predivide_factor,
+        "groups": groups,
+        "sparse_as_dense": sparse_as_dense,
+        "process_set": process_set,
+    }
+    delta = op == Adasum and _core.size() > 1
+    if delta and process_set is not global_process_set:
+        raise NotImplementedError("op=hvd.Adasum works over all ranks: leave process_set out")
+    parts = _DistributedAdasumOptimizer if delta else _DistributedOptimizer
+    own = {name: value for name, value in vars(parts).items() if name not in ("__dict__", "__weakref__")}
+    made = type(optimizer.__class__.__name__, (optimizer.__class__,), own)
+    wrapped = made.__new__(made)
+    made.__init__(wrapped, optimizer, named_parameters, options)
+    return wrapped
