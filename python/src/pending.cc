@@ -15,7 +15,6 @@ at::Tensor made_by_engine(const Travelling& part, const comm::Result& result) {
 }
 
 at::Tensor finished(Travelling& part) {
-  if (!part.handle) return part.output;
   if (!part.output.defined()) return made_by_engine(part, part.handle.wait());
   if (part.copy.defined()) {
     at::NoGradGuard no_grad;
@@ -28,19 +27,17 @@ at::Tensor finished(Travelling& part) {
 
 bool Pending::poll() const {
   for (const Travelling& part : parts)
-    if (part.handle && !part.handle.poll()) return false;
+    if (!part.handle.poll()) return false;
   return true;
 }
 
 void Pending::wait() {
   if (poll()) {
-    for (const Travelling& part : parts)
-      if (part.handle) part.handle.wait();  // throws what came of it
+    for (const Travelling& part : parts) part.handle.wait();  // throws what came of it
     return;
   }
   pybind11::gil_scoped_release unlocked;
-  for (const Travelling& part : parts)
-    if (part.handle) part.handle.wait();
+  for (const Travelling& part : parts) part.handle.wait();
 }
 
 PyObject* Pending::take_result() {

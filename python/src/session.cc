@@ -98,11 +98,17 @@ comm::Engine& engine() {
   return state().session().engine();
 }
 
-// Nodes that have a rank with this one's local number, and which of them this is.
-std::pair<int, int> across_nodes() {
+std::vector<int> ranks_by_node() {
   const comm::Engine& all = engine();
   std::vector<int> ranks_of(static_cast<std::size_t>(all.nodes()), 0);
   for (int rank = 0; rank < all.size(); ++rank) ++ranks_of[static_cast<std::size_t>(all.node_of(rank))];
+  return ranks_of;
+}
+
+// Nodes that have a rank with this one's local number, and which of them this is.
+std::pair<int, int> across_nodes() {
+  const comm::Engine& all = engine();
+  const auto ranks_of = ranks_by_node();
   int place = 0, count = 0;
   for (int node = 0; node < all.nodes(); ++node) {
     if (ranks_of[static_cast<std::size_t>(node)] <= all.local_rank()) continue;
@@ -113,9 +119,7 @@ std::pair<int, int> across_nodes() {
 }
 
 bool is_homogeneous() {
-  const comm::Engine& all = engine();
-  std::vector<int> ranks_of(static_cast<std::size_t>(all.nodes()), 0);
-  for (int rank = 0; rank < all.size(); ++rank) ++ranks_of[static_cast<std::size_t>(all.node_of(rank))];
+  const auto ranks_of = ranks_by_node();
   return std::ranges::all_of(ranks_of, [&](int ranks) { return ranks == ranks_of[0]; });
 }
 

@@ -26,6 +26,10 @@ def _number(process_set):
     return process_set.process_set_id
 
 
+def _room_for(tensor):
+    return torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False)
+
+
 # --- allreduce --------------------------------------------------------------------------------------------------------
 
 
@@ -44,7 +48,7 @@ def allreduce_async(
     >>> hvd.synchronize(handle)
     """
     op = handle_average_backwards_compatibility(op, average)
-    output = torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False)
+    output = _room_for(tensor)
     return _core.allreduce([tensor], [output], name, op, prescale_factor, postscale_factor, _number(process_set), False)
 
 
@@ -106,9 +110,7 @@ def grouped_allreduce_async(
 ):
     """As allreduce_async(), for tensors that travel together: all or none. One handle for all of them."""
     op = handle_average_backwards_compatibility(op, average)
-    outputs = [
-        torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False) for tensor in tensors
-    ]
+    outputs = [_room_for(tensor) for tensor in tensors]
     return _core.allreduce(
         list(tensors), outputs, name, op, prescale_factor, postscale_factor, _number(process_set), True
     )
@@ -252,7 +254,7 @@ def grouped_allgather(tensors, name=None, process_set=global_process_set):
 
 def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
     """Starts to send the root's tensor to all, who get it in a new one. root_rank: a rank of the job."""
-    output = torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False)
+    output = _room_for(tensor)
     return _core.broadcast(tensor, output, root_rank, name, _number(process_set))
 
 
