@@ -12,6 +12,13 @@
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/include/ronde" SYMBOLIC)
 
+# What is tested is optimised as users get it; its test is sooner compiled.
+function(compile_as_test target)
+  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT RONDE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1 -g0)
+  endif()
+endfunction()
+
 function(add_module name)
   cmake_parse_arguments(MODULE "INTERNAL;TORCH" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set(target ronde_${name})
@@ -44,6 +51,7 @@ function(add_module name)
   if(RONDE_TESTS AND MODULE_TESTS)
     add_executable(${name}_test ${MODULE_TESTS})
     target_link_libraries(${name}_test PRIVATE ${target} ronde_warnings GTest::gtest_main)
+    compile_as_test(${name}_test)
     if(MODULE_TORCH)
       precompile_torch(${name}_test)
     endif()

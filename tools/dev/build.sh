@@ -1,13 +1,19 @@
 # Builds, tests and runs, with the presets of CMakePresets.json.
 
+# Clones in other folders share what the compiler cache has.
+use_compiler_cache() {
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+}
+
+# build PRESET [MODULE...]: everything, or some modules with their tests.
 build() {
-  local preset=$1
+  local preset=$1 targets=()
+  shift
   case $preset in
     release | debug | asan | tsan) ;;
     *) wrong_use "there is no preset '$preset'; there are release, debug, asan and tsan" ;;
   esac
-  # Clones in other folders share what the compiler cache has.
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+  use_compiler_cache
   local log=build/$preset.log
   mkdir -p build
   # Which libtorch and which folder CMake was configured for; when either changes, everything is found anew.
@@ -26,7 +32,9 @@ build() {
     grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
   fi
   step "Building build/$preset" "what is new or has changed"
-  cmake --build "build/$preset" || refuse "the build failed, see above"
+  local module
+  for module in "$@"; do targets+=(--target "src/$module/all"); done
+  cmake --build "build/$preset" "${targets[@]}" || refuse "the build failed, see above"
   if [ "$preset" = release ]; then link_python_package; fi
 }
 
@@ -58,10 +66,21 @@ demo() {
   run_with_paths ronde run -n 2 ronde train demo --output-dir "$output" --trace-dir "$output/trace"
 }
 
+check_modules() {
+  local module
+  for module in "$@"; do
+    [ -e "src/$module/CMakeLists.txt" ] || wrong_use "there is no module '$module' in src/"
+  done
+}
+
+# run_tests PRESET [MODULE...]
 run_tests() {
-  local preset=$1
+  local preset=$1 chosen=()
+  shift
+  [ $# -eq 0 ] || chosen=(--tests-regex "^($(IFS='|'; echo "$*"))\\.")
   step "Running the C++ tests of build/$preset" "ctest; one a core"
-  run_with_paths ctest --preset "$preset" --parallel "$(nproc)"
+  run_with_paths ctest --preset "$preset" --parallel "$(nproc)" "${chosen[@]}"
+  [ $# -eq 0 ] || return 0
   # Sanitizer builds have no torch, and Python cannot load a sanitized library: their tests are the C++ ones.
   case $preset in asan | tsan) return ;; esac
   step "Running the Python tests" "pytest: whole programs, the installed package, the tree itself"
@@ -78,7 +97,7 @@ fuzz() {
     note "Not fuzzing: there is no clang with libFuzzer (Debian: clang-14 libclang-rt-14-dev)."
     return
   fi
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+  use_compiler_cache
   step "Building build/fuzz" "the parsers of files, by $clang with libFuzzer and sanitizers; the log is build/fuzz.log"
   mkdir -p build
   { cmake --preset fuzz "-DCMAKE_CXX_COMPILER=$clang" "-DCMAKE_C_COMPILER=${clang/clang++/clang}" &&
