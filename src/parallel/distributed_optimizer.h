@@ -25,7 +25,8 @@ struct DistributedOptions {
   std::vector<std::vector<torch::Tensor>> groups = {};
   int group_count = 0;           // instead of `groups`: all parameters, in their order, cut into so many
   bool overlap = true;           // false: nothing travels before synchronize()
-  bool sparse_as_dense = false;  // sparse gradients become dense ones first
+  bool sparse_as_dense = false;  // sparse gradients become dense ones first,
+  bool sparse_again = false;     // and sparse again when they are reduced, for optimizers that take no others
   bool always_all = false;       // promise: every step has a gradient of every parameter, on every rank
   bool local = false;            // gradients stay where they are: for who averages weights instead (local SGD)
   std::string prefix = {};       // of the names of requests: tells two optimizers of one group apart

@@ -91,7 +91,7 @@ TEST(DistributedOptions, GroupsWhosePartsAreMissing) {
   });
 }
 
-Tensor train_embedding(comm::Engine& engine, bool sparse, bool as_dense) {
+Tensor train_embedding(comm::Engine& engine, bool sparse, bool as_dense, bool again = false) {
   torch::nn::Embedding embedding(torch::nn::EmbeddingOptions(10, 3).sparse(sparse));
   embedding->to(torch::kFloat64);
   {
@@ -99,7 +99,8 @@ Tensor train_embedding(comm::Engine& engine, bool sparse, bool as_dense) {
     embedding->weight.copy_(torch::arange(30, torch::kFloat64).view({10, 3}) / 30);
   }
   torch::optim::SGD sgd(embedding->parameters(), torch::optim::SGDOptions(0.5));
-  DistributedOptimizer optimizer(sgd, named(*embedding), engine.world(), {.sparse_as_dense = as_dense});
+  DistributedOptimizer optimizer(sgd, named(*embedding), engine.world(),
+                                 {.sparse_as_dense = as_dense, .sparse_again = again});
   for (int step = 0; step < 5; ++step) {
     optimizer.zero_grad();
     // Rows overlap between ranks, come twice on one, and in one step rank 0 has none at all.
@@ -107,6 +108,7 @@ Tensor train_embedding(comm::Engine& engine, bool sparse, bool as_dense) {
     if (step != 3 || rank != 0)
       embedding->forward(torch::tensor({rank, rank, rank + 1, 9 - rank})).square().sum().backward();
     optimizer.step();
+    EXPECT_EQ(embedding->weight.grad().is_sparse(), sparse && (again || !as_dense || engine.size() == 1));
   }
   return embedding->weight.detach().clone();
 }
@@ -117,6 +119,7 @@ TEST(DistributedOptions, SparseGradientsEqualDenseOnes) {
       const Tensor dense = train_embedding(engine, false, false);
       EXPECT_TRUE(torch::allclose(train_embedding(engine, true, false), dense, 1e-12, 1e-12));
       EXPECT_TRUE(torch::allclose(train_embedding(engine, true, true), dense, 1e-12, 1e-12));
+      EXPECT_TRUE(torch::allclose(train_embedding(engine, true, true, true), dense, 1e-12, 1e-12));
     });
 }
 

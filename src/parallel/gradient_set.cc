@@ -46,6 +46,7 @@ Wire wire_of(const DistributedOptions& options, int size) {
   Wire wire{.op = options.op,
             .compression = options.compression,
             .sparse_as_dense = options.sparse_as_dense,
+            .sparse_again = options.sparse_again,
             .compress = options.compress,
             .decompress = options.decompress};
   if (options.op == ReduceOp::Average) wire.sparse_scale = 1.0 / size;

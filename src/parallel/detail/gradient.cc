@@ -48,8 +48,12 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
   torch::NoGradGuard no_grad;
   torch::Tensor gradient = parameter_.grad();
   const bool to_dense = wire.sparse_as_dense || presence() == Presence::Dense;
-  if (gradient.is_sparse() && to_dense) parameter_.mutable_grad() = gradient = gradient.to_dense();
-  was_sparse_ = gradient.is_sparse();
+  sparse_again_ = wire.sparse_again && to_dense && presence() == Presence::Sparse;
+  if (gradient.is_sparse() && to_dense) {
+    gradient = gradient.to_dense();
+    if (!sparse_again_) parameter_.mutable_grad() = gradient;
+  }
+  was_sparse_ = gradient.is_sparse() || sparse_again_;
   if (gradient.is_sparse()) {
     if (wire.op == comm::ReduceOp::Adasum)
       throw Error::bad_input("the gradient of '{}' is sparse, which Adasum cannot add: ask for sparse_as_dense", name_);
@@ -79,7 +83,10 @@ void Gradient::finish(const Wire& wire) {
     torch::NoGradGuard no_grad;
     torch::Tensor& gradient = parameter_.mutable_grad();
     if (wire.decompress) travelling_ = wire.decompress(name_, travelling_);
-    if (gradient.data_ptr() != travelling_.data_ptr()) gradient.copy_(travelling_);
+    if (sparse_again_)
+      gradient = travelling_.to(gradient.options().layout(torch::kStrided)).to_sparse(1);
+    else if (gradient.data_ptr() != travelling_.data_ptr())
+      gradient.copy_(travelling_);
   }
   handles_.clear();
   travelling_.reset();

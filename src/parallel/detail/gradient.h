@@ -19,7 +19,7 @@ struct Wire {
   comm::ReduceOp op = comm::ReduceOp::Sum;
   double prescale = 1.0, postscale = 1.0;
   comm::Compression compression = comm::Compression::None;
-  bool sparse_as_dense = false;
+  bool sparse_as_dense = false, sparse_again = false;
   double sparse_scale = 1.0;  // sums of sparse gradients are multiplied by it
   DistributedOptions::Change compress = nullptr, decompress = nullptr;
 };
@@ -56,7 +56,8 @@ class Gradient {
   std::string name_;
   torch::Tensor parameter_;
   bool was_sparse_ = false;
-  torch::Tensor travelling_;  // dense: the gradient itself, or its copy on the host
+  bool sparse_again_ = false;  // travels as a dense one
+  torch::Tensor travelling_;   // dense: the gradient itself, or its copy on the host
   std::vector<comm::Handle> handles_;
 };
 
