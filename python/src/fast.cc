@@ -13,12 +13,18 @@ constexpr const char* kAllreduceDoc =
     "allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, "
     "process_set=None)\n--\n\n"
     "Starts to reduce a tensor in place over all ranks; returns a handle for poll() and synchronize().\n\n"
-    "    handle = hvd.allreduce_async_(gradient, name='layer1.weight')\n"
-    "    hvd.synchronize(handle)\n";
+    ">>> handle = hvd.allreduce_async_(torch.ones(2), name='layer1.weight')\n"
+    ">>> hvd.synchronize(handle)\n"
+    "tensor([1., 1.])\n";
 constexpr const char* kSynchronizeDoc =
     "synchronize(handle)\n--\n\n"
-    "Waits until the request is done; returns its result. A handle that was waited for before gives None.";
-constexpr const char* kPollDoc = "poll(handle)\n--\n\nWhether synchronize(handle) would return at once.";
+    "Waits until the request is done; returns its result. A handle that was waited for before gives None.\n\n"
+    ">>> hvd.synchronize(hvd.allreduce_async_(torch.ones(2)))\n"
+    "tensor([1., 1.])\n";
+constexpr const char* kPollDoc =
+    "poll(handle)\n--\n\nWhether synchronize(handle) would return at once.\n\n"
+    ">>> hvd.poll(hvd.allreduce_async_(torch.ones(2))) in (True, False)\n"
+    "True\n";
 
 enum Argument { kTensor, kAverage, kName, kOp, kPrescale, kPostscale, kProcessSet, kArguments };
 PyObject* argument_names[kArguments];  // interned texts; made once
@@ -126,6 +132,7 @@ PyObject* allreduce_async_(PyObject*, PyObject* const* given, Py_ssize_t count, 
 }
 
 PyObject* synchronize(PyObject*, PyObject* handle) {
+  if (!PyLong_Check(handle)) Py_RETURN_NONE;  // stands for no request
   const long number = PyLong_AsLong(handle);
   if (number == -1 && PyErr_Occurred()) return nullptr;
   PendingTable& table = State::of_process().pending();

@@ -73,7 +73,7 @@ Gradients::Gradients(const parallel::NamedTensors& names, int group, parallel::D
   set_->follow(parameters);
   if (state.session().settings().get<"memory.arena">()) {
     try {
-      memory_ = std::make_unique<parallel::GradientMemory>(
+      memory_ = std::make_shared<parallel::GradientMemory>(
           state.session().engine(), parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(parameters)});
     } catch (const Error&) {
       // Others have taken what can be shared: these gradients are copied, and right all the same.
@@ -89,6 +89,7 @@ Gradients::~Gradients() {
 
 void Gradients::session_ends() {
   leave();
+  if (memory_ && memory_.use_count() > 1) memory_->retire();  // another thread is still inside
   memory_.reset();
   set_.reset();
 }
@@ -101,16 +102,21 @@ std::shared_ptr<parallel::GradientSet> Gradients::set() const {
 // What this thread makes from now on may be a gradient: those come from memory that ranks share.
 void Gradients::enter() {
   if (!memory_) return;
-  scope().emplace(*memory_);
-  inside_ = true;
+  Place& here = place();
+  here.scope.reset();
+  here.memory = memory_;
+  here.scope.emplace(*memory_);
 }
 
 void Gradients::leave() {
-  if (std::exchange(inside_, false)) scope().reset();
+  Place& here = place();
+  if (!memory_ || here.memory != memory_) return;
+  here.scope.reset();
+  here.memory.reset();
 }
 
-std::optional<parallel::GradientScope>& Gradients::scope() {
-  thread_local std::optional<parallel::GradientScope> of_thread;
+Gradients::Place& Gradients::place() {
+  thread_local Place of_thread;
   return of_thread;
 }
 
@@ -136,6 +142,7 @@ std::unique_ptr<Gradients> make(const parallel::NamedTensors& names, int group, 
   take("groups", options.groups);
   take("group_count", options.group_count);
   take("sparse_as_dense", options.sparse_as_dense);
+  take("sparse_again", options.sparse_again);
   take("always_all", options.always_all);
   take("in_backward", options.in_backward);
   take("same_graph", options.same_graph);

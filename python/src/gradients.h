@@ -34,11 +34,15 @@ class Gradients : public SessionUser {
   void session_ends() override;
 
  private:
-  static std::optional<parallel::GradientScope>& scope();
+  // Where a thread is. It keeps the memory, since a session may be ended by another thread.
+  struct Place {
+    std::shared_ptr<parallel::GradientMemory> memory;
+    std::optional<parallel::GradientScope> scope;
+  };
+  static Place& place();
 
   std::shared_ptr<parallel::GradientSet> set_;
-  std::unique_ptr<parallel::GradientMemory> memory_;
-  bool inside_ = false;
+  std::shared_ptr<parallel::GradientMemory> memory_;
 };
 
 }  // namespace ronde::python

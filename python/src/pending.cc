@@ -10,8 +10,10 @@ at::Tensor made_by_engine(const Travelling& part, const comm::Result& result) {
   std::vector<std::int64_t> sizes = part.row;
   sizes.insert(sizes.begin(), result.output.shape.rows());
   if (result.memory == nullptr) return at::empty(sizes, part.input.options().device(part.device));
-  const at::Tensor& flat = *static_cast<const at::Tensor*>(result.memory.get());
-  return flat.view(sizes).to(part.device);
+  // The tensor itself and no view of it, which could not be changed in place where gradients flow.
+  const at::Tensor& made = *static_cast<const at::Tensor*>(result.memory.get());
+  made.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return made.to(part.device);
 }
 
 at::Tensor finished(Travelling& part) {
@@ -61,12 +63,12 @@ PyObject* Pending::take_result() {
 
 int PendingTable::add(Pending pending) {
   if (2 * live_ >= slots_.size()) grow();
-  while (slot_of(next_).handle != kFree) next_ = (next_ + 1) & 0x7fffffff;
+  while (slot_of(next_).handle != kFree) next_ = after(next_);
   Slot& slot = slot_of(next_);
   slot.handle = next_;
   slot.pending = std::move(pending);
   ++live_;
-  next_ = (next_ + 1) & 0x7fffffff;
+  next_ = after(next_);
   return slot.handle;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <torch/extension.h>
@@ -50,12 +51,13 @@ class PendingTable {
     int handle = kFree;
     Pending pending = {};
   };
+  static int after(int handle) { return handle == std::numeric_limits<int>::max() ? 1 : handle + 1; }
   Slot& slot_of(int handle) { return slots_[static_cast<std::size_t>(handle) & (slots_.size() - 1)]; }
   void grow();
 
   std::vector<Slot> slots_ = std::vector<Slot>(64);  // always a power of two
   std::size_t live_ = 0;
-  int next_ = 0;
+  int next_ = 1;  // programs ask a handle whether it is one
 };
 
 }  // namespace ronde::python

@@ -4,6 +4,7 @@
 
 #include "parts.h"
 #include "ronde/base/environment.h"
+#include "ronde/base/format.h"
 #include "ronde/comm/mpi_bootstrap.h"
 #include "ronde/comm/socket_bootstrap.h"
 #include "ronde/device/device.h"
@@ -24,12 +25,13 @@ Session& State::session() const {
   return *session_;
 }
 
-void State::start(const Settings& settings) {
+void State::start(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap) {
   if (session_) return;
   {
     py::gil_scoped_release unlocked;
     if (settings.get<"memory.arena">()) parallel::install_arena(parallel::arena_options(settings));
-    session_ = std::make_unique<Session>(settings);
+    session_ =
+        bootstrap ? std::make_unique<Session>(settings, std::move(bootstrap)) : std::make_unique<Session>(settings);
   }
   groups_.clear();
   groups_.emplace(0, session_->world());
@@ -129,6 +131,43 @@ bool met_by_mpi() {
          comm::runs_under_mpi(Environment::of_process()) && !Environment::of_process().get(comm::kBootstrapVariable);
 }
 
+// Ranks that meet by a function of Python's: everyone's bytes for one's own.
+class PythonBootstrap : public comm::Bootstrap {
+ public:
+  PythonBootstrap(int rank, int size, py::function exchange)
+      : rank_(rank), size_(size), exchange_(std::move(exchange)) {}
+  ~PythonBootstrap() override {
+    py::gil_scoped_acquire lock;
+    exchange_ = {};
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::vector<std::string> exchange(const std::string& mine, Deadline) override {
+    py::gil_scoped_acquire lock;
+    std::vector<std::string> all;
+    try {
+      for (const py::handle one : exchange_(py::bytes(mine))) all.push_back(one.cast<py::bytes>());
+    } catch (const py::error_already_set& error) {
+      throw Error(Error::Kind::System,
+                  fmt::format("rank {} of {} has not met the others: {}", rank_, size_, error.what()));
+    }
+    return all;
+  }
+
+ private:
+  const int rank_, size_;
+  py::function exchange_;
+};
+
+using Meeting = std::tuple<int, int, py::function>;
+
+std::unique_ptr<comm::Bootstrap> bootstrap_of(const std::optional<Meeting>& meeting) {
+  if (!meeting) return nullptr;
+  const auto& [rank, size, exchange] = *meeting;
+  return std::make_unique<PythonBootstrap>(rank, size, exchange);
+}
+
 Settings settings_from(const std::map<std::string, std::string>& given) {
   std::vector<Settings::Flag> flags = launch::horovod_settings(Environment::of_process()).settings;
   for (const auto& [key, text] : given) flags.push_back({.key = key, .text = text, .origin = "init(" + key + ")"});
@@ -138,8 +177,12 @@ Settings settings_from(const std::map<std::string, std::string>& given) {
 }  // namespace
 
 void add_session(py::module_& module) {
-  module.def("start",
-             [](const std::map<std::string, std::string>& settings) { state().start(settings_from(settings)); });
+  module.def(
+      "start",
+      [](const std::map<std::string, std::string>& settings, const std::optional<Meeting>& meeting) {
+        state().start(settings_from(settings), bootstrap_of(meeting));
+      },
+      py::arg("settings"), py::arg("meeting") = std::nullopt);
   module.def("stop", [](const std::string& why) { state().stop(why); });
   module.def("running", [] { return state().running(); });
   module.def("rank", [] { return engine().rank(); });
@@ -151,7 +194,6 @@ void add_session(py::module_& module) {
   module.def("is_homogeneous", &is_homogeneous);
   module.def("mpi_built", [] { return RONDE_MPI_BUILT != 0; });
   module.def("mpi_enabled", &met_by_mpi);
-  module.def("mpi_threads_supported", [] { return false; });  // MPI is asked for MPI_THREAD_SERIALIZED
   module.def("cuda_built", [] { return !device::runtime_version().empty(); });
   module.def("add_group", [](const std::vector<int>& ranks) { return state().add_group(ranks); });
   module.def("drop_group", [](int number) { return state().drop_group(number); });

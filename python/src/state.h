@@ -31,8 +31,9 @@ class State {
   // FAILS WITH: BadInput when there is none.
   Session& session() const;
 
-  // Meets the other ranks; the world becomes group 0. Does nothing when that has happened.
-  void start(const Settings& settings);
+  // Meets the other ranks, by a bootstrap or as the launcher has it; the world becomes group 0. Does nothing when that
+  // has happened.
+  void start(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap);
   // Leaves the other ranks, who learn why if there is a reason. What is on its way fails.
   void stop(const std::string& why);
 

@@ -38,11 +38,9 @@ class ClockOfFile final : public trace::TraceVisitor {
 // One that is being recorded. Only rank 0 writes a file, as in Horovod; the others just follow.
 class Timeline {
  public:
-  Timeline(path file, bool cycles) : file_(std::move(file)), cycles_(cycles) {
-    const path folder = std::filesystem::absolute(file_).parent_path();
-    if (!std::filesystem::is_directory(folder))
-      throw Error::bad_input("the timeline cannot be written: there is no folder '{}'", folder.string());
-  }
+  Timeline(path file, bool cycles) : file_(std::move(file)), cycles_(cycles) {}
+
+  const path& file() const { return file_; }
 
   // A file that is whole, or none.
   void write(trace::Recorder& recorder, int rank) const {
@@ -105,7 +103,11 @@ void watch_session() {
 }
 
 void start(const path& file, bool mark_cycles) {
-  if (timelines().running) throw Error::bad_input("a timeline is being recorded already: call stop_timeline() first");
+  if (timelines().running && timelines().running->file() == file) return;
+  const path folder = std::filesystem::absolute(file).parent_path();
+  if (State::of_process().session().rank() == 0 && !std::filesystem::is_directory(folder))
+    throw Error::bad_input("the timeline cannot be written: there is no folder '{}'", folder.string());
+  stop();  // one that runs is written
   trace::Recorder& to = recorder();
   to.start();
   timelines().running.emplace(file, mark_cycles);

@@ -31,6 +31,9 @@ std::unique_ptr<trace::Recorder> recorder_for(const Settings& settings, int rank
 }  // namespace
 
 struct Session::Impl {
+  void begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
+             const std::function<void(comm::EngineOptions&)>& adjust);
+
   Settings settings;
   std::unique_ptr<trace::Recorder> recorder;
   std::optional<trace::Scope> scope;  // of the thread that made the session
@@ -41,17 +44,28 @@ Session::Session() : Session(Settings::load(Environment::of_process(), {})) {}
 
 Session::Session(const Settings& settings) : Session(settings, [](comm::EngineOptions&) {}) {}
 
+void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
+                          const std::function<void(comm::EngineOptions&)>& adjust) {
+  recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
+  if (recorder) scope.emplace(*recorder, "training");
+  options.recorder = recorder.get();
+  options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
+  adjust(options);
+  engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+}
+
 Session::Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust)
     : impl_(std::make_unique<Impl>()) {
   impl_->settings = settings;
   auto options = comm::engine_options(settings);
   auto bootstrap = parallel::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
-  impl_->recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
-  if (impl_->recorder) impl_->scope.emplace(*impl_->recorder, "training");
-  options.recorder = impl_->recorder.get();
-  options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
-  adjust(options);
-  impl_->engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+  impl_->begin(std::move(bootstrap), std::move(options), adjust);
+}
+
+Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->settings = settings;
+  impl_->begin(std::move(bootstrap), comm::engine_options(settings), [](comm::EngineOptions&) {});
 }
 
 Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings) : impl_(std::make_unique<Impl>()) {

@@ -22,6 +22,8 @@ class Session {
   explicit Session(const Settings& settings);
   // The same; `adjust` may change what the engine is made with, such as a link that is slow, for tests.
   Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust);
+  // With ranks that meet in another way.
+  Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
   explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {});
   ~Session();

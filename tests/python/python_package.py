@@ -1,6 +1,5 @@
 """The Python package of the build folder, for tests that use it in their own process."""
 
-import doctest
 import os
 import pathlib
 import sys
@@ -16,14 +15,3 @@ needs_package = pytest.mark.skipif(
 )
 if str(PACKAGES) not in sys.path:
     sys.path.insert(0, str(PACKAGES))
-
-
-def run_examples(*objects) -> None:
-    """Runs the examples of docstrings; everything that is given must have one."""
-    runner = doctest.DocTestRunner()
-    for thing in objects:
-        tests = doctest.DocTestFinder(exclude_empty=True).find(thing, thing.__name__, globs={})
-        assert any(test.examples for test in tests), f"{thing} has no example"
-        for test in tests:
-            runner.run(test)
-    assert runner.summarize().failed == 0

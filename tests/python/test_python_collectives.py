@@ -56,6 +56,7 @@ def the_older_average_still_works():
 
 
 def handles_are_numbers():
+    assert hvd.synchronize(None) is None
     tensors = [torch.full((10,), float(rank)) for _ in range(20)]
     order = range(20) if rank % 2 else reversed(range(20))
     handles = {i: hvd.allreduce_async(tensors[i], name=f"in any order {i}", op=hvd.Sum) for i in order}
@@ -211,6 +212,27 @@ def gradients_flow():
     assert torch.allclose(shared.grad[:, 0], size * torch.arange(1.0, size + 1))
 
 
+def results_may_be_changed_in_place():
+    own = torch.full((2, 3), rank + 1.0, requires_grad=True)
+    gathered = hvd.allgather(own)
+    assert gathered._base is None
+    gathered[2 * rank : 2 * rank + 2] = own * 2
+    gathered.sum().backward()
+    hvd.alltoall(torch.ones(size, requires_grad=True)).mul_(2)
+    hvd.reducescatter(torch.ones(size, requires_grad=True))[0] = 3
+    for many in hvd.grouped_allgather([own, own]):
+        many.mul_(2)
+
+
+def rows_without_a_split_stay():
+    own = torch.arange(size + 3.0, requires_grad=True)
+    rows, counts = hvd.alltoall(own, torch.ones(size, dtype=torch.int32))
+    assert rows.tolist() == [rank] * size and counts.tolist() == [1] * size
+    rows.sum().backward()
+    assert own.grad.tolist() == [1] * size + [0] * 3
+    assert hvd.alltoall(own.detach(), splits=[1.0] * size)[0].tolist() == [rank] * size
+
+
 def wrong_tensors_are_refused():
     for wrong in (torch.ones(4, 4).t()[1:], torch.ones(2, dtype=torch.complex64), torch.ones(3).to_sparse()):
         for function in (hvd.allreduce_async_, hvd.allgather_async, lambda one: hvd.broadcast_async_(one, 0)):
@@ -295,6 +317,8 @@ ALL = [
     sparse_tensors_add_up,
     compressors_are_asked,
     gradients_flow,
+    results_may_be_changed_in_place,
+    rows_without_a_split_stay,
     wrong_tensors_are_refused,
     one_name_at_a_time,
     disagreement_names_ranks,

@@ -11,7 +11,7 @@ import threading
 import zlib
 
 import pytest
-from python_package import PACKAGES, needs_package, run_examples
+from python_package import PACKAGES, needs_package
 
 pytest_plugins = ["job_fixtures"]
 pytestmark = needs_package
@@ -48,16 +48,6 @@ def pictures(tmp_path):
         for i in range(5):
             (tmp_path / "pictures" / name / f"{i}.png").write_bytes(png(shade))
     return tmp_path / "pictures"
-
-
-def test_every_docstring_has_an_example_that_runs(data):
-    methods = [
-        getattr(owner, name)
-        for owner in (data.Dataset, data.Pipeline)
-        for name in vars(owner)
-        if name[0] != "_" and callable(getattr(owner, name))
-    ]
-    run_examples(*methods, *(getattr(data, name) for name in data.__all__ if name != "Decoder"))
 
 
 def test_a_folder_of_pictures_becomes_batches(data, pictures):

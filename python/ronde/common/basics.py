@@ -9,9 +9,9 @@ class HorovodBasics:
     """
 
     def __init__(self, pkg_path=None, *args):
-        from ronde.torch import mpi_ops
-
-        self._ops = mpi_ops
+        pass
 
     def __getattr__(self, name):
-        return getattr(self._ops, name)
+        from ronde.torch import mpi_ops
+
+        return getattr(mpi_ops, name)

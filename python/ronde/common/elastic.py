@@ -51,7 +51,7 @@ class State:
     ``bcast_object`` returns rank 0's object on every rank, ``get_rank`` this rank's number.
     """
 
-    def __init__(self, bcast_object: Callable[[Any], Any], get_rank: Callable[[], int]):
+    def __init__(self, bcast_object: Callable[[Any], Any], get_rank: Callable[[], int]) -> None:
         self._bcast_object = bcast_object
         self._rank = get_rank
         self._host_messages: queue.Queue = queue.Queue()
@@ -61,31 +61,49 @@ class State:
     def register_reset_callbacks(self, callbacks: Iterable[Callable[[], Any]]) -> None:
         """Functions to call after ranks have met again, for example to fit the learning rate to their number.
 
-        >>> state.register_reset_callbacks([lambda: set_rate(0.01 * hvd.size())])
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.register_reset_callbacks([lambda: optimizer.param_groups[0].update(lr=0.01 * hvd.size())])
         """
         self._reset_callbacks.extend(callbacks)
 
     def on_reset(self) -> None:
+        """Called when ranks have met again: what they were told before is old.
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.on_reset()
+        """
         self._host_messages = queue.Queue()
         self.reset()
         for callback in self._reset_callbacks:
             callback()
 
     def on_hosts_updated(self, timestamp: float, update_res: HostUpdateResult) -> None:
+        """A message that hosts have come or gone, which check_host_updates() looks at.
+
+        >>> from ronde.common.elastic import HostUpdateResult
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.on_hosts_updated(1.0, HostUpdateResult.added)
+        """
         self._host_messages.put((timestamp, update_res))
 
     def commit(self) -> None:
         """Saves the state, then looks whether hosts have come or gone. Saving copies everything: once in many batches
         is a good measure.
 
-        >>> if batch % 100 == 0:
-        ...     state.commit()
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> for batch in range(200):
+        ...     if batch % 100 == 0:
+        ...         state.commit()
         """
         self.save()
         self.check_host_updates()
 
     def check_host_updates(self) -> None:
-        """Raises HostsUpdatedInterrupt, on all ranks at once, when rank 0 has been told of hosts that came or went."""
+        """Raises HostsUpdatedInterrupt, on all ranks at once, when rank 0 has been told of hosts that came or went.
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.check_host_updates()
+        """
         before = latest = self._last_updated_timestamp
         update = HostUpdateResult.no_update
         while not self._host_messages.empty():
@@ -98,19 +116,38 @@ class State:
             raise HostsUpdatedInterrupt(update == HostUpdateResult.removed)
 
     def save(self) -> None:
-        """Keeps the state as it is now, in memory."""
+        """Keeps the state as it is now, in memory.
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.save()
+        """
         raise NotImplementedError
 
     def restore(self) -> None:
-        """Goes back to what was saved last."""
+        """Goes back to what was saved last.
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.epoch = 7
+        >>> state.restore()
+        >>> state.epoch
+        0
+        """
         raise NotImplementedError
 
     def sync(self) -> None:
-        """Gives all ranks rank 0's state."""
+        """Gives all ranks rank 0's state.
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.sync()
+        """
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Called after ranks have met again, before sync()."""
+        """Called after ranks have met again, before sync().
+
+        >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+        >>> state.reset()
+        """
 
 
 def _snapshot(value: Any) -> Any:
@@ -130,11 +167,15 @@ def _snapshot(value: Any) -> Any:
 class ObjectState(State):
     """A state of Python objects: each keyword becomes an attribute.
 
+    >>> from ronde.common.elastic import ObjectState
     >>> state = ObjectState(hvd.broadcast_object, hvd.rank, epoch=0, best=0.0)
     >>> state.epoch += 1
+    >>> state.restore()
+    >>> state.epoch
+    0
     """
 
-    def __init__(self, bcast_object: Callable[[Any], Any], get_rank: Callable[[], int], **kwargs: Any):
+    def __init__(self, bcast_object: Callable[[Any], Any], get_rank: Callable[[], int], **kwargs: Any) -> None:
         super().__init__(bcast_object=bcast_object, get_rank=get_rank)
         for name, value in kwargs.items():
             setattr(self, name, value)
@@ -151,7 +192,8 @@ class ObjectState(State):
         ObjectState.save(self)  # what counts is the state as it is, also where it was not saved since
         if self._saved_state:
             self._saved_state = self._bcast_object(self._saved_state)
-            self._set_attrs()
+            if self._rank() != 0:  # whose objects stay the program's own
+                self._set_attrs()
 
     def _set_attrs(self) -> None:
         for name, value in self._saved_state.items():

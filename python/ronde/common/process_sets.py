@@ -1,5 +1,10 @@
 """Process sets: ranks that run collectives together, apart from the others."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from ronde import _core
 from ronde.common.util import is_iterable
 
@@ -7,16 +12,18 @@ from ronde.common.util import is_iterable
 class ProcessSet:
     """Ranks that run collectives together. Every rank of the job adds the same sets in the same order.
 
-    >>> even = hvd.add_process_set([0, 2])
-    >>> if even.included():
-    ...     hvd.allreduce(tensor, process_set=even)
+    >>> evens = hvd.ProcessSet(range(0, hvd.size(), 2))
+    >>> evens.ranks, evens.included()
+    ([0], True)
+    >>> if hvd.size() > 1:  # there is a set of all ranks already
+    ...     hvd.add_process_set(evens)
     """
 
-    process_set_id = None
-    ranks = None
-    mpi_comm = None
+    process_set_id: int | None = None
+    ranks: list[int] | None = None
+    mpi_comm: Any = None
 
-    def __init__(self, ranks_or_comm):
+    def __init__(self, ranks_or_comm: Any) -> None:
         if is_iterable(ranks_or_comm):
             ranks = sorted(ranks_or_comm)
             if any(not isinstance(rank, int) for rank in ranks):
@@ -28,15 +35,23 @@ class ProcessSet:
         else:
             raise ValueError("a ProcessSet is made of a list of ranks, or of a communicator of mpi4py")
 
-    def _invalidate(self):
+    def _invalidate(self) -> None:
         self.process_set_id = None
 
-    def size(self):
-        """How many ranks it has; None before it is added."""
+    def size(self) -> int | None:
+        """How many ranks it has; None before it is added.
+
+        >>> hvd.global_process_set.size()
+        1
+        """
         return None if self.process_set_id is None else _core.group_size(self.process_set_id)
 
-    def rank(self):
-        """This rank's number in it; None before it is added."""
+    def rank(self) -> int | None:
+        """This rank's number in it; None before it is added.
+
+        >>> hvd.global_process_set.rank()
+        0
+        """
         if self.process_set_id is None:
             return None
         rank = _core.group_rank(self.process_set_id)
@@ -44,26 +59,30 @@ class ProcessSet:
             raise ValueError(f"rank {_core.rank()} is not in the process set of ranks {self.ranks}")
         return rank
 
-    def included(self):
-        """Whether this rank is in it."""
+    def included(self) -> bool | None:
+        """Whether this rank is in it, and so may run collectives with it.
+
+        >>> hvd.ProcessSet([1, 2]).included()
+        False
+        """
         return None if self.ranks is None else _core.rank() in self.ranks
 
     # There is one of each in a process, in copies of what refers to it too.
-    def __copy__(self):
+    def __copy__(self) -> ProcessSet:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> ProcessSet:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> str | tuple[Any, ...]:
         return "global_process_set" if self is global_process_set else (ProcessSet, (self.ranks,))
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, mpi_comm={self.mpi_comm})"
 
 
 # Ranks of a communicator as ranks of the job, which mpirun numbers as MPI's world does.
-def _ranks_of(comm):
+def _ranks_of(comm: Any) -> list[int]:
     from mpi4py import MPI
 
     group = comm.Get_group()
@@ -73,10 +92,10 @@ def _ranks_of(comm):
 global_process_set = ProcessSet([])
 global_process_set.process_set_id = 0
 
-_known = []  # that were added: shutdown() makes them invalid
+_known: list[ProcessSet] = []  # that were added: shutdown() makes them invalid
 
 
-def _add(process_set):
+def _add(process_set: ProcessSet) -> ProcessSet | None:
     if process_set.ranks in _core.groups().values():
         return None
     process_set.process_set_id = _core.add_group(process_set.ranks)
@@ -84,7 +103,7 @@ def _add(process_set):
     return process_set
 
 
-def _init_process_sets(process_sets):
+def _init_process_sets(process_sets: Iterable[ProcessSet]) -> None:
     """After the ranks have met: the world's ranks, and the sets that init() was given."""
     global_process_set.ranks = _core.groups()[0]
     for place, process_set in enumerate(process_sets):
@@ -92,10 +111,11 @@ def _init_process_sets(process_sets):
             raise ValueError(f"process set number {place} has the ranks of another one: {process_set}")
 
 
-def add_process_set(process_set):
+def add_process_set(process_set: ProcessSet | Iterable[int]) -> ProcessSet:
     """Makes a set of ranks that run collectives together. Every rank of the job calls it, members or not.
 
-    >>> first_two = hvd.add_process_set([0, 1])
+    >>> if hvd.size() > 2:
+    ...     first_two = hvd.add_process_set([0, 1])
     """
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
@@ -104,11 +124,11 @@ def add_process_set(process_set):
     return process_set
 
 
-def remove_process_set(process_set):
+def remove_process_set(process_set: ProcessSet) -> bool:
     """Removes a set; every rank of the job calls it. Returns whether there was one; the world stays.
 
-    >>> hvd.remove_process_set(first_two)
-    True
+    >>> hvd.remove_process_set(hvd.ProcessSet([1, 2]))  # was never added
+    False
     """
     number = process_set.process_set_id
     if number is None or number == 0:

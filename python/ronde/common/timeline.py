@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 
 from .. import _core
 
@@ -36,7 +37,10 @@ class Timelines:
         if self._folder:
             _core.timeline_only()
         if self._file:
-            _core.timeline_start(self._file, mark_cycles)
+            try:
+                _core.timeline_start(self._file, mark_cycles)
+            except ValueError as error:  # no reason not to train
+                warnings.warn(f"HOROVOD_TIMELINE={self._file}: {error}", RuntimeWarning, stacklevel=3)
 
     def ended(self) -> None:
         """The session has gone, or could not begin. A timeline that nobody had stopped was written as it went."""

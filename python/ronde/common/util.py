@@ -1,10 +1,14 @@
 """Small things that programs import from `horovod.common.util`."""
 
 import contextlib
+import functools
 import os
+import sysconfig
 import warnings
 
 from ronde import _core
+
+EXTENSIONS = ["tensorflow", "torch", "mxnet"]
 
 
 @contextlib.contextmanager
@@ -60,6 +64,30 @@ def is_iterable(value):
     except TypeError:
         return False
     return True
+
+
+def get_ext_suffix():
+    """How the names of Python's compiled modules end."""
+    return sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+
+
+_cache = functools.cache
+
+
+@_cache
+def is_version_greater_equal_than(ver, target):
+    """Whether a version is the other one or newer, '2.13.0+cpu' and '2.9.1', say.
+
+    >>> is_version_greater_equal_than("2.13.0+cpu", "2.9.1")
+    True
+    """
+    from torch.torch_version import TorchVersion
+
+    if not isinstance(ver, str) or not isinstance(target, str):
+        raise ValueError(f"versions are strings, not {ver!r} and {target!r}")
+    if len(target.split(".")) != 3:
+        raise ValueError(f"'{target}' is not a version of the form major.minor.patch")
+    return TorchVersion(ver) >= target
 
 
 def check_extension(ext_name, ext_env_var, pkg_path, *args):

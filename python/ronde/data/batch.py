@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -28,14 +28,17 @@ class Batch(dict):
 
     @property
     def images(self) -> torch.Tensor:
+        """The pictures: what is called "image"."""
         return self["image"]
 
     @property
     def classes(self) -> torch.Tensor:
+        """A number for each picture: what is called "class"."""
         return self["class"]
 
     @property
     def labels(self) -> torch.Tensor:
+        """What is called "labels", or "class" where there are none."""
         return self["labels"] if "labels" in self else self["class"]
 
     def __getattr__(self, name: str) -> torch.Tensor:
@@ -45,11 +48,23 @@ class Batch(dict):
             raise AttributeError(f"the batch has no '{name}', but {', '.join(map(repr, self))}") from None
 
     def numpy(self) -> dict[str, numpy.ndarray]:
-        """The same memory as NumPy arrays. NumPy has no bfloat16: convert those by ``batch.images.float()``."""
+        """The same memory as NumPy arrays. NumPy has no bfloat16: convert those by ``batch.images.float()``.
+
+        >>> import ronde.data
+        >>> batch = next(iter(ronde.data.known("glyphs", samples=8).batch(4)))
+        >>> batch.numpy()["image"].shape
+        (4, 1, 28, 28)
+        """
         return {name: tensor.numpy() for name, tensor in self.items()}
 
-    def to(self, *arguments, **named) -> Batch:
-        """A batch of what Tensor.to() makes of each tensor: ``batch.to("cuda", non_blocking=True)``."""
+    def to(self, *arguments: Any, **named: Any) -> Batch:
+        """A batch of what Tensor.to() makes of each tensor: ``batch.to("cuda", non_blocking=True)``.
+
+        >>> import ronde.data
+        >>> batch = next(iter(ronde.data.known("glyphs", samples=8).batch(4)))
+        >>> batch.to("cpu").images.device
+        device(type='cpu')
+        """
         return Batch({name: tensor.to(*arguments, **named) for name, tensor in self.items()})
 
 
@@ -69,13 +84,24 @@ class Draw(NamedTuple):
     index: int
 
     def numpy(self) -> numpy.random.Generator:
-        """A NumPy generator that begins anew for this sample of this epoch."""
+        """A NumPy generator that begins anew for this sample of this epoch.
+
+        >>> from ronde.data import Draw
+        >>> Draw(seed=1, epoch=0, index=7).numpy().random(2).shape
+        (2,)
+        """
         import numpy
 
         return numpy.random.default_rng((self.seed, self.epoch, self.index))
 
     def torch(self) -> torch.Generator:
-        """The same for torch: ``torch.rand(3, generator=draw.torch())``."""
+        """The same for torch.
+
+        >>> import torch
+        >>> from ronde.data import Draw
+        >>> torch.rand(3, generator=Draw(seed=1, epoch=0, index=7).torch()).shape
+        torch.Size([3])
+        """
         return torch.Generator().manual_seed(int(self.numpy().integers(2**63)))
 
 

@@ -9,6 +9,15 @@ import torch  # noqa: F401  (before the engine, which is linked to it)
 from .. import _core
 
 Decoder = _core.data.Decoder
+Decoder.__doc__ = """What makes numbers of the bytes of a sample: see random_resized_crop(), center_crop() and bands().
+
+``draws`` says whether it draws random numbers, and so makes another picture of a sample in every epoch.
+
+>>> import ronde.data
+>>> decoder = ronde.data.center_crop(224)
+>>> isinstance(decoder, ronde.data.Decoder), decoder.draws
+(True, False)
+"""
 
 
 def random_resized_crop(

@@ -106,7 +106,8 @@ def broadcast_object(
     Anything that cloudpickle takes may travel, functions and classes too. ``root_rank`` is a rank of the job, also
     with a process set.
 
-    >>> epoch = hvd.broadcast_object(epoch if hvd.rank() == 0 else None)
+    >>> hvd.broadcast_object({"epoch": 3} if hvd.rank() == 0 else None)
+    {'epoch': 3}
     """
     name = name or "broadcast_object"  # not the type of the object, as Horovod has it: others may give None
     here = rank() == root_rank
@@ -122,7 +123,8 @@ def broadcast_object(
 def allgather_object(obj: Any, name: str | None = None, process_set: ProcessSet = global_process_set) -> list[Any]:
     """Returns the objects of all ranks, in the order of ranks.
 
-    >>> losses = hvd.allgather_object({"rank": hvd.rank(), "loss": loss.item()})
+    >>> hvd.allgather_object({"rank": hvd.rank(), "loss": 0.5})
+    [{'rank': 0, 'loss': 0.5}]
     """
     name = name or "allgather_object"
     content = _to_bytes(obj)

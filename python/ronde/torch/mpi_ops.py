@@ -1,14 +1,20 @@
 """The session and all that waits for it. The collectives themselves are in `collectives`."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys
 import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ronde import _core
 from ronde._core import poll, synchronize
 from ronde.common import process_sets as _sets
+from ronde.common.basics import HorovodBasics
 from ronde.common.exceptions import HorovodInternalError
+from ronde.common.parts import meeting_of as _meeting_of
 from ronde.common.process_sets import ProcessSet, add_process_set, global_process_set, remove_process_set
 from ronde.common.timeline import Timelines as _Timelines
 from ronde.common.util import gpu_available, is_iterable, num_rank_is_power_2
@@ -54,8 +60,6 @@ from ronde.torch.collectives import (
 )
 from ronde.torch.compression import Compression
 
-__all__ = [name for name in dir() if not name.startswith("_")]
-
 # --- begin and end ----------------------------------------------------------------------------------------------------
 
 
@@ -70,10 +74,13 @@ class _Ending:
     last = (None, None, None)  # what init() was given
 
 
-def init(comm=None, process_sets=None, settings=None):
+def init(
+    comm: Any = None, process_sets: Iterable[ProcessSet] | str | None = None, settings: dict[str, Any] | None = None
+) -> None:
     """Meets the other ranks of the job: those of `ronde run`, mpirun, srun or torchrun; without them there is one.
 
-    comm: None, or all ranks, or mpi4py's COMM_WORLD. process_sets: ProcessSets to make at once, or "dynamic".
+    comm: which ranks of the job meet, a list or a communicator of mpi4py; None: all. Those of a part count from 0.
+    process_sets: ProcessSets to make at once, or "dynamic".
     settings: a dict of ronde's settings, such as {"comm.fusion_bytes": "32MiB"}; they win over the environment.
 
     >>> hvd.init()
@@ -90,9 +97,9 @@ def init(comm=None, process_sets=None, settings=None):
     texts = {key: str(value) for key, value in (settings or {}).items()}
     trace_dir = texts.get("trace.dir", os.environ.get("RONDE_TRACE_DIR", ""))
     try:
-        _core.start(texts | _timelines.settings(os.environ.get("HOROVOD_TIMELINE", ""), trace_dir))
+        timelines = _timelines.settings(os.environ.get("HOROVOD_TIMELINE", ""), trace_dir)
+        _core.start(texts | timelines, _meeting_of(comm))
         _timelines.begun(os.environ.get("HOROVOD_TIMELINE_MARK_CYCLES", "0") == "1")
-        _refuse_other_worlds(comm)
         _sets._init_process_sets(wanted)
     except Exception:
         shutdown()
@@ -105,29 +112,21 @@ def init(comm=None, process_sets=None, settings=None):
         atexit.register(shutdown)
 
 
-def _refuse_other_worlds(comm):
-    if comm is None:
-        return
-    ranks = _sets._ranks_of(comm) if hasattr(comm, "Get_group") else sorted(comm)
-    if ranks and ranks != list(range(_core.size())):
-        raise ValueError(
-            f"init() was asked for the ranks {ranks} of {_core.size()}: all ranks of a job meet; "
-            "for some of them make a process set (init(process_sets=[hvd.ProcessSet([...])]))"
-        )
-
-
-def _tell_why(next_hook):
-    def hook(kind, value, trace):
+def _tell_why(next_hook: Callable[..., Any]) -> None:
+    def hook(kind: type[BaseException], value: BaseException, trace: Any) -> None:
         _Ending.reason = "".join(traceback.format_exception_only(kind, value)).strip().splitlines()[-1]
         next_hook(kind, value, trace)
 
     sys.excepthook = hook
 
 
-def shutdown():
+def shutdown() -> None:
     """Leaves the other ranks. init() may follow: the ranks then meet again.
 
     >>> hvd.shutdown()
+    >>> hvd.is_initialized()
+    False
+    >>> hvd.init()
     """
     if _core.running() and _Ending.pid in (0, os.getpid()):
         for process_set in list(_sets._known):
@@ -137,15 +136,19 @@ def shutdown():
         _timelines.ended()
 
 
-def is_initialized():
-    """Whether init() has been called, and shutdown() has not."""
+def is_initialized() -> bool:
+    """Whether init() has been called, and shutdown() has not.
+
+    >>> hvd.is_initialized()
+    True
+    """
     return _core.running()
 
 
 # --- who and where ----------------------------------------------------------------------------------------------------
 
 
-def size():
+def size() -> int:
     """The number of ranks.
 
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
@@ -153,109 +156,168 @@ def size():
     return _core.size()
 
 
-def rank():
+def rank() -> int:
     """This rank's number, from 0.
 
     >>> if hvd.rank() == 0:
-    ...     torch.save(model.state_dict(), "model.pt")
+    ...     torch.save(model.state_dict(), folder / "model.pt")
     """
     return _core.rank()
 
 
-def local_size():
-    """The number of ranks on this machine."""
+def local_size() -> int:
+    """The number of ranks on this machine, which share its cores.
+
+    >>> torch.set_num_threads(max(1, torch.get_num_threads() // hvd.local_size()))
+    """
     return _core.local_size()
 
 
-def local_rank():
+def local_rank() -> int:
     """This rank's number on its machine: which GPU to take.
 
-    >>> torch.cuda.set_device(hvd.local_rank())
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_device(hvd.local_rank())
     """
     return _core.local_rank()
 
 
-def cross_size():
-    """The number of machines that have a rank with this one's local number."""
+def cross_size() -> int:
+    """The number of machines that have a rank with this one's local number.
+
+    >>> hvd.cross_size()
+    1
+    """
     return _core.cross_size()
 
 
-def cross_rank():
-    """Which of those machines this is."""
+def cross_rank() -> int:
+    """Which of those machines this is.
+
+    >>> hvd.cross_rank()
+    0
+    """
     return _core.cross_rank()
 
 
-def is_homogeneous():
-    """Whether all machines have the same number of ranks."""
+def is_homogeneous() -> bool:
+    """Whether all machines have the same number of ranks.
+
+    >>> from ronde.torch import mpi_ops
+    >>> mpi_ops.is_homogeneous()
+    True
+    """
     return _core.is_homogeneous()
 
 
 # --- what is built in -------------------------------------------------------------------------------------------------
 
 
-def mpi_built():
-    """Whether MPI can carry data between machines."""
+def mpi_built() -> bool:
+    """Whether MPI can carry data between machines.
+
+    >>> hvd.mpi_built() in (True, False)
+    True
+    """
     return _core.mpi_built()
 
 
-def mpi_enabled():
-    """Whether the ranks of this job have met by MPI."""
+def mpi_enabled() -> bool:
+    """Whether the ranks of this job have met by MPI.
+
+    >>> hvd.mpi_enabled()
+    False
+    """
     return _core.mpi_enabled()
 
 
-def mpi_threads_supported():
-    """Whether the program may call MPI from several threads while ronde does."""
+def mpi_threads_supported() -> bool:
+    """Whether the program may call MPI from several threads while ronde does: where it has started MPI itself, for all
+    threads, as mpi4py does when it is imported before init().
+
+    >>> if hvd.mpi_enabled():
+    ...     print(hvd.mpi_threads_supported())
+    """
     if not mpi_enabled():
         raise ValueError("the ranks of this job have not met by MPI: start them by mpirun or srun to use it")
     _core.size()
-    return _core.mpi_threads_supported()
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and mpi.Query_thread() == mpi.THREAD_MULTIPLE
 
 
-def gloo_built():
-    """True: ronde's own links do what Gloo does for Horovod."""
+def gloo_built() -> bool:
+    """True: ronde's own links do what Gloo does for Horovod.
+
+    >>> hvd.gloo_built()
+    True
+    """
     return True
 
 
-def gloo_enabled():
-    """Whether the ranks have met without MPI."""
+def gloo_enabled() -> bool:
+    """Whether the ranks have met without MPI.
+
+    >>> hvd.gloo_enabled()
+    True
+    """
     return not mpi_enabled()
 
 
-def nccl_built():
-    """The version of NCCL that is built in, as a number; 0: none."""
+def nccl_built() -> int:
+    """The version of NCCL that is built in, as a number; 0: none.
+
+    >>> hvd.nccl_built()
+    0
+    """
     return 0
 
 
-def ddl_built():
-    """False: IBM's DDL is not used."""
+def ddl_built() -> bool:
+    """False: IBM's DDL is not used.
+
+    >>> hvd.ddl_built()
+    False
+    """
     return False
 
 
-def ccl_built():
-    """False: Intel's oneCCL is not used."""
+def ccl_built() -> bool:
+    """False: Intel's oneCCL is not used.
+
+    >>> hvd.ccl_built()
+    False
+    """
     return False
 
 
-def cuda_built():
-    """Whether ronde was built with CUDA."""
+def cuda_built() -> bool:
+    """Whether ronde was built with CUDA.
+
+    >>> hvd.cuda_built() in (True, False)
+    True
+    """
     return _core.cuda_built()
 
 
-def rocm_built():
-    """False: ronde is not built for AMD's GPUs."""
+def rocm_built() -> bool:
+    """False: ronde is not built for AMD's GPUs.
+
+    >>> hvd.rocm_built()
+    False
+    """
     return False
 
 
 # --- timeline ---------------------------------------------------------------------------------------------------------
 
 
-def start_timeline(file_path, mark_cycles=False):
+def start_timeline(file_path: str | os.PathLike[str], mark_cycles: bool = False) -> None:
     """Records from now on what Horovod's timeline shows, for stop_timeline() to write to a file.
 
     Needs HOROVOD_TIMELINE=DYNAMIC (or a file) when the program starts. `ronde report` tells more.
 
-    >>> hvd.start_timeline("steps.json")
-    >>> train(batch)
+    >>> hvd.start_timeline(folder / "steps.json")
+    >>> mean = hvd.allreduce(torch.ones(3), name="ones")
     >>> hvd.stop_timeline()
     """
     _core.size()
@@ -264,7 +326,16 @@ def start_timeline(file_path, mark_cycles=False):
     _core.timeline_start(os.fspath(file_path), bool(mark_cycles))
 
 
-def stop_timeline():
-    """Writes the file that start_timeline() named."""
+def stop_timeline() -> None:
+    """Writes the file that start_timeline() named; it opens in chrome://tracing and in Perfetto.
+
+    >>> hvd.start_timeline(folder / "all.json", mark_cycles=True)
+    >>> hvd.stop_timeline()
+    >>> (folder / "all.json").exists()
+    True
+    """
     _core.size()
     _core.timeline_stop()
+
+
+_basics = HorovodBasics()  # what programs written for Horovod reach into

@@ -2,18 +2,26 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 from contextlib import contextmanager
 
 import torch
 
 from ronde import _core
-from ronde.common.process_sets import global_process_set
+from ronde.common.process_sets import ProcessSet, global_process_set
 from ronde.common.util import split_list
 from ronde.torch.collectives import Adasum, Average, _number, grouped_allreduce_async_
-from ronde.torch.compression import BF16Compressor, Compression, FP16Compressor, NoneCompressor
+from ronde.torch.compression import BF16Compressor, Compression, Compressor, FP16Compressor, NoneCompressor
 
 _SCALERS = ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler")
 _WIRE = {FP16Compressor: "fp16", BF16Compressor: "bf16"}
+
+
+def _duplicates(names):
+    seen, twice = set(), set()
+    for name in names:
+        (twice if name in seen else seen).add(name)
+    return twice
 
 
 def _named(param_groups, named_parameters):
@@ -27,9 +35,7 @@ def _named(param_groups, named_parameters):
     named = list(named_parameters)
     if any(not isinstance(pair, tuple) for pair in named):
         raise ValueError("named_parameters is a list of pairs (name, parameter), such as model.named_parameters()")
-    seen, twice = set(), set()
-    for name, _ in named:
-        (twice if name in seen else seen).add(name)
+    twice = _duplicates(name for name, _ in named)
     if twice:
         raise ValueError(f"two parameters have one name in named_parameters: {', '.join(sorted(twice))}")
     known = {id(parameter) for _, parameter in named}
@@ -63,7 +69,10 @@ def _checked_groups(groups):
 
 def _take_over(self, optimizer):
     """Becomes the optimizer: its groups, state, defaults and whatever else it has, but for a step() that somebody (a
-    scheduler) has put in place of its own."""
+    scheduler) has put in place of its own. Of groups of parameters, which Horovod's classes take, a new one is made."""
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        super(self.__class__, self).__init__(optimizer)
+        return
     vars(self).update({name: value for name, value in vars(optimizer).items() if name not in ("step", "zero_grad")})
     if hasattr(self, "_patch_step_function"):
         self._patch_step_function()
@@ -72,21 +81,37 @@ def _take_over(self, optimizer):
 class _DistributedOptimizer(torch.optim.Optimizer):
     """What DistributedOptimizer() adds to the class of the optimizer it is given."""
 
-    def __init__(self, optimizer, named_parameters, options):
-        _take_over(self, optimizer)
+    def __init__(
+        self,
+        params,
+        named_parameters,
+        compression,
+        backward_passes_per_step=1,
+        op=Average,
+        gradient_predivide_factor=1.0,
+        groups=None,
+        sparse_as_dense=False,
+        process_set=global_process_set,
+    ):
+        _take_over(self, params)
         named = _named(self.param_groups, named_parameters)
         self._parameter_names = {parameter: name for name, parameter in named}
-        self.backward_passes_per_step = options["backward_passes_per_step"]
-        self.op = options["op"]
-        self.gradient_predivide_factor = options["gradient_predivide_factor"]
-        self.sparse_as_dense = options["sparse_as_dense"]
-        self.process_set = options["process_set"]
-        self._compression = options["compression"]
-        self._groups = _checked_groups(options["groups"])
+        self.backward_passes_per_step = backward_passes_per_step
+        self.op = op
+        self.gradient_predivide_factor = gradient_predivide_factor
+        self.sparse_as_dense = sparse_as_dense
+        self.process_set = process_set
+        self._compression = compression
+        self._groups = _checked_groups(groups)
         self._gradients = None
         self._synchronized = False
         self._should_synchronize = True
         self._attach()
+
+    @staticmethod
+    def find_duplicates(names):
+        """Those that come more than once, as a set."""
+        return _duplicates(names)
 
     # GradScaler looks at gradients here and nowhere else, after backward(), and means the reduced ones: for it, what is
     # on its way is waited for. For everybody else this is a list.
@@ -122,6 +147,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             "accumulate": self.backward_passes_per_step,
             "predivide": self.gradient_predivide_factor,
             "sparse_as_dense": self.sparse_as_dense,
+            "sparse_again": True,
             "always_all": True,  # Horovod fills in zeros where a parameter has no gradient
             "many_rounds": True,
             "prefix": "allreduce.",
@@ -187,8 +213,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if self._should_synchronize:
             if self._synchronized:
                 warnings.warn(
-                    "optimizer.step() was called after optimizer.synchronize() without optimizer.skip_synchronize(): "
-                    "put it into 'with optimizer.skip_synchronize():'",
+                    "optimizer.step() called without optimizer.skip_synchronize() context after "
+                    "optimizer.synchronize(): put it into 'with optimizer.skip_synchronize():'",
                     stacklevel=2,
                 )
             if closure is not None:
@@ -227,8 +253,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             waits = gradients.on_its_way()
             if waits:
                 raise AssertionError(
-                    f"optimizer.zero_grad() was called while gradients are on their way ('{waits}' is the first): "
-                    "call optimizer.step() or optimizer.synchronize() after loss.backward(), and zero_grad() after that"
+                    "optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
+                    f"optimizer.synchronize(): gradients are on their way ('{waits}' is the first)"
                 )
             gradients.follow(self._parameters())
             gradients.begin_round()
@@ -239,11 +265,11 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 class _DistributedAdasumOptimizer(torch.optim.Optimizer):
     """Every rank takes its own step; what the steps changed is combined by Adasum."""
 
-    def __init__(self, optimizer, named_parameters, options):
-        _take_over(self, optimizer)
+    def __init__(self, params, named_parameters, compression, backward_passes_per_step=1):
+        _take_over(self, params)
         self._parameter_names = {parameter: name for name, parameter in _named(self.param_groups, named_parameters)}
-        self.backward_passes_per_step = options["backward_passes_per_step"]
-        self._compression = options["compression"]
+        self.backward_passes_per_step = backward_passes_per_step
+        self._compression = compression
 
     def set_backward_passes_per_step(self, passes):
         self.backward_passes_per_step = passes
@@ -276,32 +302,32 @@ _DistributedAdasumOptimizer.step.hooked = True
 
 
 def DistributedOptimizer(
-    optimizer,
-    named_parameters=None,
-    compression=Compression.none,
-    backward_passes_per_step=1,
-    op=Average,
-    gradient_predivide_factor=1.0,
-    num_groups=0,
-    groups=None,
-    sparse_as_dense=False,
-    process_set=global_process_set,
-):
+    optimizer: torch.optim.Optimizer,
+    named_parameters: Iterable[tuple[str, torch.Tensor]] | None = None,
+    compression: type[Compressor] = Compression.none,
+    backward_passes_per_step: int = 1,
+    op: int = Average,
+    gradient_predivide_factor: float = 1.0,
+    num_groups: int = 0,
+    groups: int | list[list[torch.Tensor]] | None = None,
+    sparse_as_dense: bool = False,
+    process_set: ProcessSet = global_process_set,
+) -> torch.optim.Optimizer:
     """Makes an optimizer train one model on many ranks. Returns an optimizer of the same class, with the same state.
 
     Gradients are reduced while the backward pass computes others; step() waits for the last.
 
     compression: how gradients travel; backward_passes_per_step: so many add up first; op: Average, Sum or Adasum;
     gradient_predivide_factor: means divide by it before they add and by the rest after; groups: how many groups of
-    parameters travel together, or which; sparse_as_dense: sparse gradients become dense; process_set: ranks that share
-    the model.
+    parameters travel together, or which; sparse_as_dense: sparse gradients travel as dense ones; process_set: ranks
+    that share the model.
 
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
     >>> optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
     >>> hvd.broadcast_parameters(model.state_dict(), root_rank=0)
-    >>> for batch, target in loader:
+    >>> for batch, target in [(torch.ones(4, 3), torch.zeros(4, 2))]:
     ...     optimizer.zero_grad()
-    ...     loss(model(batch), target).backward()
+    ...     torch.nn.functional.mse_loss(model(batch), target).backward()
     ...     optimizer.step()
     """
     if gradient_predivide_factor != 1.0 and op != Average:
@@ -311,21 +337,16 @@ def DistributedOptimizer(
         groups = num_groups if groups is None else groups
     if backward_passes_per_step <= 0:
         raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: it must be above 0")
-    options = {
-        "compression": compression,
-        "backward_passes_per_step": backward_passes_per_step,
-        "op": op,
-        "gradient_predivide_factor": gradient_predivide_factor,
-        "groups": groups,
-        "sparse_as_dense": sparse_as_dense,
-        "process_set": process_set,
-    }
+    options = {"compression": compression, "backward_passes_per_step": backward_passes_per_step}
     delta = op == Adasum and _core.size() > 1
     if delta and process_set is not global_process_set:
         raise NotImplementedError("op=hvd.Adasum works over all ranks: leave process_set out")
     parts = _DistributedAdasumOptimizer if delta else _DistributedOptimizer
+    if not delta:
+        options |= {"op": op, "gradient_predivide_factor": gradient_predivide_factor, "groups": groups}
+        options |= {"sparse_as_dense": sparse_as_dense, "process_set": process_set}
     own = {name: value for name, value in vars(parts).items() if name not in ("__dict__", "__weakref__")}
     made = type(optimizer.__class__.__name__, (optimizer.__class__,), own)
     wrapped = made.__new__(made)
-    made.__init__(wrapped, optimizer, named_parameters, options)
+    made.__init__(wrapped, optimizer, named_parameters, **options)
     return wrapped

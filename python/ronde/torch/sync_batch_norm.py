@@ -24,6 +24,8 @@ class SyncBatchNorm(_BatchNorm):
     waits for all ranks.
 
     >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 64, 3), hvd.SyncBatchNorm(64), torch.nn.ReLU())
+    >>> model(torch.ones(4, 3, 8, 8)).shape
+    torch.Size([4, 64, 6, 6])
     """
 
     def __init__(
@@ -34,7 +36,7 @@ class SyncBatchNorm(_BatchNorm):
         affine: bool = True,
         track_running_stats: bool = True,
         process_set: ProcessSet = global_process_set,
-    ):
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats)
         # None stands for all ranks: a copy of the module must not hold a copy of the set.
         self.process_set = None if process_set is global_process_set else process_set
@@ -44,6 +46,11 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Normalises a batch; in training, with the moments of all ranks' batches.
+
+        >>> hvd.SyncBatchNorm(1)(torch.tensor([[-1.0], [1.0]])).sum().item()
+        0.0
+        """
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
@@ -70,7 +77,9 @@ class SyncBatchNorm(_BatchNorm):
         """Puts synchronised batch norms in the place of all others (BatchNorm1d, 2d, 3d and torch's SyncBatchNorm),
         with their parameters and statistics; returns the module, or what takes its place.
 
-        >>> model = hvd.SyncBatchNorm.convert_sync_batchnorm(model)
+        >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
+        >>> type(hvd.SyncBatchNorm.convert_sync_batchnorm(model)[1])
+        <class 'ronde.torch.sync_batch_norm.SyncBatchNorm'>
         """
         if process_group is not None and not isinstance(process_group, ProcessSet):
             raise ValueError(

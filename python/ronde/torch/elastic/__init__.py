@@ -21,10 +21,11 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
 
     >>> @hvd.elastic.run
     ... def train(state):
-    ...     for state.epoch in range(state.epoch, 90):
-    ...         train_one_epoch(state)
+    ...     for state.epoch in range(state.epoch, 3):
     ...         state.commit()
+    ...     return state.epoch
     >>> train(hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0))
+    2
     """
     return run_fn(func, _reset)
 

@@ -9,7 +9,12 @@ import torch
 
 from ronde.common.elastic import ObjectState
 from ronde.torch.elastic.sampler import ElasticSampler
-from ronde.torch.functions import broadcast_object, broadcast_optimizer_state, broadcast_parameters
+from ronde.torch.functions import (
+    allgather_object,  # noqa: F401 - programs find it here
+    broadcast_object,
+    broadcast_optimizer_state,
+    broadcast_parameters,
+)
 from ronde.torch.mpi_ops import rank
 
 
@@ -17,12 +22,16 @@ class TorchState(ObjectState):
     """Each keyword becomes an attribute. Models, optimizers, schedulers, scalers and samplers are saved by their
     ``state_dict()``; everything else as a Python object.
 
-    >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0, batch=0)
-    >>> state.commit()      # from here on, a failure brings us back to here
+    >>> state = hvd.elastic.TorchState(model=model, optimizer=optimizer, epoch=0)
+    >>> state.epoch = 1
+    >>> state.commit()  # from here on, a failure brings us back to here
+    >>> state.epoch = 2
     >>> state.restore()
+    >>> state.epoch
+    1
     """
 
-    def __init__(self, model: torch.nn.Module | None = None, optimizer: Any = None, **kwargs: Any):
+    def __init__(self, model: torch.nn.Module | None = None, optimizer: Any = None, **kwargs: Any) -> None:
         given = {**kwargs, "model": model, "optimizer": optimizer}
         self._handlers, others = _get_handlers(given)
         for name, handler in self._handlers.items():
@@ -92,7 +101,7 @@ class StateDictHandler(StateHandler):
         self.value.load_state_dict(copy.deepcopy(self._saved))
 
     def sync(self) -> None:
-        self.value.load_state_dict(broadcast_object(self.value.state_dict(), name="elastic.state"))
+        self.value.load_state_dict(broadcast_object(self.value.state_dict()))
 
 
 class ModelStateHandler(StateDictHandler):
@@ -129,10 +138,14 @@ def set_handler_registry(registry: list[tuple[type, type[StateHandler]]]) -> Non
     _handler_registry = registry
 
 
+def _get_handler(value: Any) -> StateHandler | None:
+    return next((made(value) for kind, made in _handler_registry if isinstance(value, kind)), None)
+
+
 def _get_handlers(given: dict[str, Any]) -> tuple[dict[str, StateHandler], dict[str, Any]]:
     handlers, others = {}, {}
     for name, value in given.items():
-        handler = next((made(value) for kind, made in _handler_registry if isinstance(value, kind)), None)
+        handler = _get_handler(value)
         if handler is None:
             others[name] = value
         else:
