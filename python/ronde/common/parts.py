@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import pathlib
 import tempfile
@@ -71,11 +72,11 @@ def _by_file(ranks: list[int], rank: int, environment: Mapping[str, str]) -> Cal
     name = f"{os.getuid()} {job} {ranks} {_meetings[tuple(ranks)]}"
     path = pathlib.Path(tempfile.gettempdir()) / f"ronde-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
     store = FileStore(str(path), len(ranks))  # the last one to let go of it removes the file
-    turns: Counter[str] = Counter()
+    turns = itertools.count()
 
     def exchange(mine: bytes) -> list[bytes]:
-        turns["done"] += 1
-        store.set(f"{turns['done']} {rank}", mine)
-        return [store.get(f"{turns['done']} {other}") for other in ranks]
+        turn = next(turns)
+        store.set(f"{turn} {rank}", mine)
+        return [store.get(f"{turn} {other}") for other in ranks]
 
     return exchange
