@@ -73,6 +73,9 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"data.normalize", SettingType::Text, "imagenet", "",
      "How bytes of pictures become numbers: imagenet, unit (0 to 1), or mean and deviation of each channel, as "
      "0.5,0.5,0.5/0.2,0.2,0.2."},
+    {"data.on_device", SettingType::Choice, "auto", "auto|on|off",
+     "Pictures are normalised, mirrored and mixed on the GPU rather than by the threads that decode them; auto: where "
+     "training runs on a GPU."},
     {"data.on_error", SettingType::Choice, "skip", "skip|stop",
      "A sample that cannot be read: skip (say which, and take another in its place) or stop."},
     {"data.path", SettingType::Text, "", "", "Folder or file that holds the samples; generated data needs none."},
@@ -125,6 +128,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"mpi.library", SettingType::Text, "", "",
      "MPI library to load, a name or a path; empty: the one found when Ronde was built."},
     {"optimizer.beta2", SettingType::Real, "0.999", "0..1", "Second beta of adam, adamw and lamb."},
+    {"optimizer.fused", SettingType::Choice, "auto", "auto|on|off",
+     "One kernel for many parameters (sgd, adam, adamw, adagrad): auto: on a GPU; on: on a CPU too."},
     {"optimizer.lr", SettingType::Real, "0.1", "0..", "Learning rate, after the warm-up."},
     {"optimizer.lr_batch", SettingType::Int, "256", "1..",
      "Batch for which optimizer.lr is meant, when optimizer.lr_scaling is not none."},
@@ -167,6 +172,11 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"trace.filter", SettingType::Text, "", "",
      "Which spans are recorded, by name, with * for any text: \"forward,backward,wait*\" only these, "
      "\"-make,-wait for peers\" all but these; empty: all."},
+    {"trace.gpu", SettingType::Bool, "true", "",
+     "Record what GPUs do, each kernel and copy, where NVIDIA's CUPTI is installed."},
+    {"trace.gpu_steps", SettingType::Int, "50", "0..",
+     "Steps in which every kernel is recorded, from the first that a trace has; 0: all of them. A kernel costs half a "
+     "microsecond."},
     {"trace.modules", SettingType::Bool, "false", "",
      "Record a span for each module of the network, in the forward and in the backward pass."},
     {"trace.operators", SettingType::Bool, "false", "",
@@ -183,7 +193,12 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "and the exit code is 75; empty: launch.deadline."},
     {"train.deterministic", SettingType::Bool, "false", "",
      "Same bits on every run on the CPU: implies comm.deterministic and deterministic kernels."},
+    {"train.device", SettingType::Choice, "auto", "auto|cpu|cuda",
+     "What computes: cuda (a GPU, by the number of the rank on its node), cpu, or auto (a GPU where there is one)."},
     {"train.epochs", SettingType::Int, "1", "1..1000000", "Times through the training samples."},
+    {"train.graph", SettingType::Choice, "auto", "auto|on|off",
+     "GPU: record a whole step once and launch it as one from then on; auto: where that can be, on: where it cannot, "
+     "stop and say why."},
     {"train.label_smoothing", SettingType::Real, "0", "0..1", "Share of a label that is spread over all classes."},
     {"train.loss_scale", SettingType::Real, "0", "0..", "Loss scale of f16; 0: found while training (dynamic)."},
     {"train.noise_scale", SettingType::Int, "10", "0..",

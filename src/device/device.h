@@ -31,6 +31,9 @@ struct Info {
 // FAILS WITH: System, naming the GPU that does not answer.
 std::vector<Info> list();
 
+// As in Info, but the GPU stays closed. FAILS WITH: BadInput when there is no GPU of that number.
+std::string bus_id(int device);
+
 std::string runtime_version();  // "13.0" of the CUDA library; empty in a build without
 std::string driver_version();   // the newest CUDA that the driver can do; empty without a driver
 

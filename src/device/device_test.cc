@@ -41,6 +41,7 @@ TEST(Device, AskingForAGpuThatIsNotThereSaysWhy) {
     EXPECT_NE(complaint([&] { Stream::borrow(missing, nullptr); }).find(reason), std::string::npos);
     EXPECT_NE(complaint([&] { DeviceBuffer buffer(missing, 16); }).find(reason), std::string::npos);
     EXPECT_NE(complaint([&] { CurrentDevice current(missing); }).find(reason), std::string::npos);
+    EXPECT_NE(complaint([&] { bus_id(missing); }).find(reason), std::string::npos);
   }
 }
 

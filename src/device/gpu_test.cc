@@ -42,6 +42,7 @@ TEST_F(Gpu, TellsWhatItIs) {
   EXPECT_GT(gpu.multiprocessors, 0);
   EXPECT_EQ(gpu.bus_id.size(), std::strlen("0000:1b:00.0")) << gpu.bus_id;
   EXPECT_EQ(gpu.bus_id.find_first_of("ABCDEF"), std::string::npos) << gpu.bus_id;
+  EXPECT_EQ(bus_id(0), gpu.bus_id);
   EXPECT_FALSE(driver_version().empty());
 }
 

@@ -83,4 +83,7 @@ class DeviceBuffer {
 // FAILS WITH: System.
 void copy_async(void* to, const void* from, std::size_t bytes, const Stream& stream);
 
+// Puts zeros there. REQUIRES, FAILS WITH: as copy_async.
+void clear_async(void* memory, std::size_t bytes, const Stream& stream);
+
 }  // namespace ronde::device

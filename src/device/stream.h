@@ -50,6 +50,11 @@ class Stream {
   Unique<CUstream_st*, detail::destroy_stream> owned_;
 };
 
+// Calls `done(context)` on a thread of CUDA's when all work so far in the stream is done; on the host's stream at once.
+// It must be quick and must not use the GPU.
+// FAILS WITH: System.
+void call_after(const Stream& stream, void (*done)(void*), void* context);
+
 struct EventOptions {
   bool timing = false;  // for elapsed(); costs a little
   bool sleep = true;    // synchronize() sleeps; otherwise it spins, which wakes microseconds sooner

@@ -9,6 +9,7 @@
 #include "ronde/report/advice.h"
 #include "ronde/report/bottlenecks.h"
 #include "ronde/report/collectives.h"
+#include "ronde/report/devices.h"
 #include "ronde/report/efficiency.h"
 #include "ronde/report/guide.h"
 #include "ronde/report/input_limit.h"
@@ -160,10 +161,11 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"source", run.source.string()},
                    {"verdict", verdict.text},
                    {"state", name(verdict.state)},
-                   {"problems", Json::array()},
+                   {"problems", basics.problems},
                    {"job", to_json(facts, run)},
                    {"window", to_json(window)},
                    {"efficiency", to_json(basics.efficiency, run)},
+                   {"devices", to_json(devices_of(run, window))},
                    {"steps", to_json(steps)},
                    {"phases", to_json(basics.phases.phases)},
                    {"sequential", to_json(basics.phases.sequential)},
@@ -184,7 +186,6 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"scaling", scaling ? to_json(*scaling) : Json()},
                    {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
                    {"advice", to_json(advice)}};
-  document["problems"] = basics.problems;
   document["efficiency"]["tree"] = to_json(tree_of(basics.efficiency, scaling, run.source.string()));
   if (options.timeline)
     document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));

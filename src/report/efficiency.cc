@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ronde/report/devices.h"
 #include "ronde/report/numbers.h"
 #include "ronde/report/replay.h"
 
 namespace ronde::report {
 namespace {
 
-using trace::Lane;
-using trace::RankTrace;
 using trace::Run;
 
 // Of nothing there is nothing to lose.
@@ -55,27 +54,6 @@ Factor parallel_tree(const Efficiency& all) {
           .children = {balance, communication, input}};
 }
 
-// What one rank's device did.
-struct DeviceTime {
-  Ranges compute = {}, busy = {};
-};
-
-DeviceTime device_time(const Run& run, const RankTrace& rank, TimeRange bounds) {
-  const auto collective = run.names.find("collective"), copy = run.names.find("copy");
-  Ranges compute, other;
-  for (const Lane& lane : rank.lanes) {
-    if (lane.kind != Lane::Kind::Device) continue;
-    for (const trace::LaneSpan& span : lane.spans)
-      (span.category == collective || span.category == copy ? other : compute).push_back(span.time);
-  }
-  DeviceTime time;
-  time.compute = within(united(std::move(compute)), bounds);
-  time.busy = within(united(std::move(other)), bounds);
-  time.busy.insert(time.busy.end(), time.compute.begin(), time.compute.end());
-  time.busy = united(std::move(time.busy));
-  return time;
-}
-
 }  // namespace
 
 const Factor* Factor::find(std::string_view wanted) const {
@@ -102,19 +80,23 @@ Efficiency efficiency_of(const Run& run, const Window& window) {
 
 std::optional<Factor> device_efficiency(const Run& run, const Window& window) {
   std::vector<double> compute, busy;
-  bool any = false;
+  double recorded = 0;  // of the device that was recorded longest
+  bool any = false, cut = false;
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {
-    const DeviceTime time = device_time(run, run.ranks[i], window.ranks[i]);
-    any = any || !time.busy.empty();
-    compute.push_back(seconds(length(time.compute)));
-    busy.push_back(seconds(length(time.busy)));
+    const DeviceUse use = device_use(run, run.ranks[i], window.ranks[i]);
+    any = any || use.busy > 0;
+    recorded = std::max(recorded, use.seconds);
+    cut = cut || recorded_of_device(run.ranks[i], window.ranks[i]) != window.ranks[i];
+    compute.push_back(use.computing);
+    busy.push_back(use.busy);
   }
   if (!any) return {};
+  const double time = cut ? recorded : window.seconds();
   const double most = largest(compute), most_busy = largest(busy), average = mean(compute);
   return Factor{
       .key = "device",
       .name = "device efficiency",
-      .value = ratio(average, window.seconds()),
+      .value = ratio(average, time),
       .meaning = "The share of the time that devices compute; a collective that waits for peers does not count.",
       .children = {{.key = "device_load_balance",
                     .name = "load balance",
@@ -126,7 +108,7 @@ std::optional<Factor> device_efficiency(const Run& run, const Window& window) {
                     .meaning = "Below 1, copies and collectives take time in which the device does not compute."},
                    {.key = "orchestration",
                     .name = "orchestration",
-                    .value = ratio(most_busy, window.seconds()),
+                    .value = ratio(most_busy, time),
                     .meaning = "Below 1, the device has nothing to do: launches come too late, or the host waits."}}};
 }
 

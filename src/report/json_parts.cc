@@ -51,6 +51,20 @@ Json to_json(const Efficiency& efficiency, const trace::Run& run) {
           {"device", efficiency.device ? to_json(*efficiency.device) : Json()}};
 }
 
+Json to_json(const std::vector<DeviceUse>& devices) {
+  Json all = Json::array();
+  for (const DeviceUse& use : devices)
+    all.push_back({{"rank", use.rank},
+                   {"host", use.host},
+                   {"seconds", use.seconds},
+                   {"busy", use.busy},
+                   {"computing", use.computing},
+                   {"collectives", use.collectives},
+                   {"copies", use.copies},
+                   {"idle", use.idle()}});
+  return all;
+}
+
 Json to_json(const StepTable& steps) {
   Json ranks = Json::array(), stack = Json::array();
   for (const RankSteps& rank : steps.ranks) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ronde/report/devices.h"
 #include "ronde/report/efficiency.h"
 #include "ronde/report/job_facts.h"
 #include "ronde/report/steps.h"
@@ -12,6 +13,7 @@ namespace ronde::report {
 
 nlohmann::ordered_json to_json(const Factor& factor);
 nlohmann::ordered_json to_json(const Efficiency& efficiency, const trace::Run& run);
+nlohmann::ordered_json to_json(const std::vector<DeviceUse>& devices);
 nlohmann::ordered_json to_json(const StepTable& steps);
 nlohmann::ordered_json to_json(const JobFacts& facts, const trace::Run& run);
 nlohmann::ordered_json to_json(const Window& window);

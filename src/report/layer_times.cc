@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ronde/report/devices.h"
 #include "ronde/report/numbers.h"
 #include "ronde/report/overlap.h"
 
@@ -139,7 +140,10 @@ void add_rank(const trace::Run& run, const trace::RankTrace& rank, const Known& 
   const Ranges worked =
       without(within(united(std::move(walk.passes)), bounds), waits_of(run, rank, bounds).communication);
   times.network.seconds += seconds(length(worked));
-  times.device_seconds += seconds(kernel_time(rank, known, bounds));
+  // As if its device had been recorded all the time.
+  const TimeRange recorded = recorded_of_device(rank, bounds);
+  const double missing = recorded.length() > 0 ? seconds(bounds.length()) / seconds(recorded.length()) : 1;
+  times.device_seconds += missing * seconds(kernel_time(rank, known, bounds));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 #include "ronde/base/format.h"
 #include "ronde/base/table.h"
@@ -149,6 +150,35 @@ std::string steps(const Json& document, const Paint& paint) {
   return out + table.drop_empty_columns().text(2);
 }
 
+std::string devices(const Json& document, const Paint& paint) {
+  std::vector<Json> list = objects_at(document, "devices");
+  if (list.empty()) return "";
+  std::vector<std::string> remarks(list.size());
+  if (list.size() > kFewRanks) {
+    std::ranges::stable_sort(list, std::greater(), [](const Json& one) { return number_or_zero(one, "busy"); });
+    list = {list.front(), list[list.size() / 2], list.back()};
+    remarks = {"busiest", "middle", "least busy"};
+  }
+  Table table({{"rank", Align::Right},
+               {"host"},
+               {"busy", Align::Right},
+               {"computing", Align::Right},
+               {"collectives", Align::Right},
+               {"copies", Align::Right},
+               {"idle", Align::Right},
+               {""}});
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const double whole = number_or_zero(list[i], "seconds");
+    const auto share = [&](std::string_view key) {
+      const auto value = number_at(list[i], key);
+      return value && whole > 0 ? percent(*value / whole) : kUnknown;
+    };
+    table.add({text_at(list[i], "rank"), shortened(text_at(list[i], "host"), 12), share("busy"), share("computing"),
+               share("collectives"), share("copies"), share("idle"), remarks[i]});
+  }
+  return title(paint, "What the devices do") + table.drop_empty_columns().text(2);
+}
+
 // --- What to do ---
 
 std::string advice(const Json& document, const Paint& paint) {
@@ -187,7 +217,7 @@ std::string text_report(const Json& document, bool colour) {
   const Json& efficiency = at(document, "efficiency");
   return verdict(document, paint) + job(document) + tree(at(efficiency, "tree"), "Efficiency", paint) +
          tree(at(efficiency, "device"), "Efficiency of the devices", paint) + steps(document, paint) +
-         causes_text(document, paint) + advice(document, paint) + next_step(document, paint);
+         devices(document, paint) + causes_text(document, paint) + advice(document, paint) + next_step(document, paint);
 }
 
 }  // namespace ronde::report

@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "ronde/base/format.h"
 #include "ronde/trace/detail/thread_log.h"
@@ -31,6 +34,37 @@ detail::Drain::Options drain_options(const RecorderOptions& options) {
   const std::string host = options.host.empty() ? "" : fmt::format(" ({})", options.host);
   return {options.rank, fmt::format("rank {}{}", options.rank, host), ::getpid(), detail::SpanFilter(options.filter)};
 }
+
+// When recording was switched, so that it is known afterwards whether it was on. Safe from any thread.
+class SwitchHistory {
+ public:
+  // REQUIRES: times do not go back, and the writes of one thread only at a time.
+  void add(std::int64_t ns, bool on) {
+    const std::lock_guard lock(mutex_);
+    if (switches_.size() == kMost) switches_.erase(switches_.begin());
+    switches_.push_back({ns, on});
+    last_ns_ = ns;
+  }
+  // Nobody asks for times before the first one in earnest: what is not known is taken as the state before the next.
+  bool was_on(std::int64_t ns, const std::atomic<bool>& now) const {
+    const bool on = now;  // first: it changes after last_ns_ has
+    if (ns >= last_ns_) return on;
+    const std::lock_guard lock(mutex_);
+    const auto next = std::ranges::upper_bound(switches_, ns, {}, &Switch::ns);
+    return next == switches_.end() ? switches_.back().on : !next->on;
+  }
+
+ private:
+  struct Switch {
+    std::int64_t ns;
+    bool on;  // from then on
+  };
+  static constexpr std::size_t kMost = 64;
+
+  std::atomic<std::int64_t> last_ns_{std::numeric_limits<std::int64_t>::min()};
+  mutable std::mutex mutex_;
+  std::vector<Switch> switches_;  // guarded by mutex_; each the opposite of the one before
+};
 
 Slot timed(Slot::Kind kind, std::uint32_t track, Name name, std::int64_t ns) {
   return {
@@ -58,6 +92,7 @@ struct Recorder::Impl {
   detail::Wake wake;
   detail::Notes notes;
   std::atomic<bool> recording{false};
+  SwitchHistory history;
   std::atomic<std::uint32_t> next_track{kStepTrack + 1};
   detail::LogBook logs{{recording, clock, wake}, options.bytes};
 
@@ -69,6 +104,7 @@ struct Recorder::Impl {
   bool window_open = options.steps.open_before_first_step();
   bool failed = false;
   bool step_open = false;
+  std::function<void(bool)> listener;
 
   std::mutex names_mutex;
   std::unordered_set<std::string> names;  // its texts stay where they are
@@ -86,14 +122,19 @@ Recorder::Impl::Impl(RecorderOptions given)
   notes.add(detail::Metadata{"host", options.host});
   notes.add(detail::Metadata{"pid", std::to_string(::getpid())});
   notes.add(detail::Metadata{"clock", clock.name()});
-  change_switch([] {});
+  const std::lock_guard lock(control);
+  recording = started && window_open && !failed;  // no switch: what began earlier counts too
 }
 
 template <class Change>
 void Recorder::Impl::change_switch(Change&& change) {
   const std::lock_guard lock(control);
   change();
-  recording = started && window_open && !failed;
+  const bool on = started && window_open && !failed;
+  if (on == recording) return;
+  history.add(detail::monotonic_ns(), on);
+  recording = on;
+  if (listener) listener(on);
 }
 
 void Recorder::Impl::end_step() {
@@ -139,6 +180,11 @@ bool Recorder::recording() const {
   return impl_->recording;
 }
 
+void Recorder::on_switch(std::function<void(bool recording)> listener) {
+  const std::lock_guard lock(impl_->control);
+  impl_->listener = std::move(listener);
+}
+
 void Recorder::step(std::int64_t n) {
   impl_->change_switch([&] {
     impl_->end_step_locked();
@@ -163,7 +209,7 @@ Track Recorder::track(std::string_view name) {
 }
 
 void Recorder::span(Track track, const TimedSpan& span, std::initializer_list<Arg> args) {
-  if (!impl_->recording) return;
+  if (!impl_->history.was_on(span.begin_ns, impl_->recording)) return;
   Slot begin = timed(Slot::Kind::Begin, track.id_, span.name, span.begin_ns);
   begin.bits = reinterpret_cast<std::uintptr_t>(span.category.text());
   const Slot end = timed(Slot::Kind::End, track.id_, {}, span.end_ns);

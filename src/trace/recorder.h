@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -83,6 +84,10 @@ class Recorder {
   void start();
   void stop();
   bool recording() const;
+  // Calls `listener` with recording() each time that it changes, on the thread that changes it; empty: nobody. For what
+  // costs something while it is on and is not recorded here, such as looking at a GPU.
+  // REQUIRES: the listener does not throw and calls none of start(), stop(), step(), on_switch().
+  void on_switch(std::function<void(bool recording)> listener);
 
   // Step `n` begins now (and the one before ends): opens or closes the window, and records a span "step" on a track
   // of its own. end_step() ends the last one.
@@ -96,6 +101,7 @@ class Recorder {
   // A new track, every time.
   Track track(std::string_view name);
   // Events with their own times. Without a lock on a thread with a Scope on this recorder, with a short one elsewhere.
+  // A span is taken if recording was on when it began, which may be long ago.
   void span(Track track, const TimedSpan& span, std::initializer_list<Arg> args = {});
   void counter(Name name, double value, std::int64_t at_ns);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -95,6 +96,37 @@ TEST_F(RecorderTest, StartAndStopAndTheWindowMustAllAgree) {
   recorder.start();
   recorder.step(4);
   EXPECT_FALSE(recorder.recording());
+}
+
+TEST_F(RecorderTest, ListenersHearOfSwitchesAlone) {
+  Recorder recorder({.folder = folder, .steps = parse_step_window("2..3")});
+  std::vector<bool> heard;
+  recorder.on_switch([&](bool recording) { heard.push_back(recording); });
+  for (int step = 1; step <= 5; ++step) recorder.step(step);
+  EXPECT_EQ(heard, (std::vector<bool>{true, false}));
+  recorder.on_switch({});
+  recorder.step(2);
+  EXPECT_EQ(heard.size(), 2u);
+}
+
+TEST_F(RecorderTest, SpansToldOfLateCountIfRecordingWasOnWhenTheyBegan) {
+  {
+    Recorder recorder({.folder = folder, .steps = parse_step_window("2..2")});
+    const Track track = recorder.track("gpu 0 stream 7");
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
+    recorder.step(1);
+    const std::int64_t early = now();
+    recorder.step(2);
+    const std::int64_t inside = now();
+    recorder.step(3);
+    const std::int64_t late = now();
+    recorder.span(track, {.name = "too early", .begin_ns = early, .end_ns = early + 1});
+    recorder.span(track, {.name = "in time", .begin_ns = inside, .end_ns = inside + 1});
+    recorder.span(track, {.name = "too late", .begin_ns = late, .end_ns = late + 1});
+  }
+  EXPECT_EQ(count(content(), "in time"), 1u);
+  EXPECT_EQ(count(content(), "too early"), 0u);
+  EXPECT_EQ(count(content(), "too late"), 0u);
 }
 
 TEST_F(RecorderTest, AFlushBringsEverythingToTheFile) {

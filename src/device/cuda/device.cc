@@ -28,15 +28,6 @@ std::string format_version(int version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-std::string bus_id(int device) {
-  std::array<char, 32> text{};
-  check(cudaDeviceGetPCIBusId(text.data(), text.size(), device), "asking for a bus id");
-  std::string id = text.data();
-  for (char& letter : id)
-    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
-  return id;
-}
-
 Info read_info(int device) {
   const CurrentDevice current(device);
   cudaDeviceProp properties{};
@@ -72,6 +63,16 @@ std::vector<Info> list() {
   std::vector<Info> infos;
   for (int device = 0; device < count(); ++device) infos.push_back(read_info(device));
   return infos;
+}
+
+std::string bus_id(int device) {
+  require_gpu(device);
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), text.size(), device), "asking for a bus id");
+  std::string id = text.data();
+  for (char& letter : id)
+    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  return id;
 }
 
 std::string runtime_version() {

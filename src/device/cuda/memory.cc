@@ -44,6 +44,16 @@ DeviceBuffer::DeviceBuffer(int device, std::size_t bytes) : device_(device), siz
   memory_ = Unique<std::byte*, detail::free_device>(static_cast<std::byte*>(memory));
 }
 
+void clear_async(void* memory, std::size_t bytes, const Stream& stream) {
+  if (bytes == 0) return;
+  if (stream.on_host()) {
+    std::memset(memory, 0, bytes);
+    return;
+  }
+  const CurrentDevice current(stream.device());
+  check(cudaMemsetAsync(memory, 0, bytes, stream.native()), fmt::format("clearing {} bytes", bytes));
+}
+
 void copy_async(void* to, const void* from, std::size_t bytes, const Stream& stream) {
   if (bytes == 0) return;
   if (stream.on_host()) {

@@ -91,6 +91,12 @@ void Event::synchronize() const {
   if (device_ != kHost) check(cudaEventSynchronize(native()), "waiting for an event");
 }
 
+void call_after(const Stream& stream, void (*done)(void*), void* context) {
+  if (stream.on_host()) return done(context);
+  const CurrentDevice current(stream.device());
+  check(cudaLaunchHostFunc(stream.native(), done, context), "asking to be called when a stream is done");
+}
+
 std::chrono::duration<double> elapsed(const Event& from, const Event& to) {
   detail::require_timing(from.timing_, to.timing_);
   detail::require_same_device(from.device_, to.device_);

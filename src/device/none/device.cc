@@ -14,6 +14,11 @@ std::vector<Info> list() {
   return {};
 }
 
+std::string bus_id(int device) {
+  require_gpu(device);
+  return {};
+}
+
 std::string runtime_version() {
   return {};
 }

@@ -18,6 +18,10 @@ DeviceBuffer::DeviceBuffer(int device, std::size_t) {
   require_gpu(device);
 }
 
+void clear_async(void* memory, std::size_t bytes, const Stream&) {
+  if (bytes > 0) std::memset(memory, 0, bytes);
+}
+
 void copy_async(void* to, const void* from, std::size_t bytes, const Stream&) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }

@@ -43,10 +43,18 @@ function treeView(root, label) {
   return element("div", {class: "tree-scroll"}, element("ul", {class: "tree", "aria-label": label}, treeBranch(root, greatestLoss(root))));
 }
 
+// What each rank's device did; kinds may overlap, so they may add up to more than it was busy.
+function deviceTable(devices) {
+  const kinds = ["busy", "computing", "collectives", "copies", "idle"];
+  return table("Time of each device", ["rank", "host", ...kinds].map((title, at) => ({title, number: at !== 1})), devices.map((use) => [
+    textOf(use.rank), textOf(use.host), ...kinds.map((kind) => (orZero(use.seconds) > 0 ? `${percent(orZero(use[kind]) / use.seconds)} · ${seconds(use[kind])}` : "–")),
+  ]), {id: "device-table"});
+}
+
 function efficiencyPart(report) {
   const part = partOf(report.efficiency), tree = part && partOf(part.tree);
   if (!tree) return null;
-  const device = partOf(part.device);
+  const device = partOf(part.device), devices = listOf(report.devices).map(partOf).filter(Boolean);
   const times = [["the run took", part.seconds], ["without waits for input", part.no_input_seconds], ["and on an ideal network", part.ideal_seconds]]
     .filter(([, value]) => isNumber(value));
   return [
@@ -54,6 +62,7 @@ function efficiencyPart(report) {
       `✓ from ${goodFrom * 100} %, ~ from ${fairFrom * 100} %, ! below.`),
     treeView(tree, "Efficiency"),
     device ? [element("h3", null, "On the devices"), treeView(device, "Efficiency of devices")] : null,
+    devices.length ? behind("What each device did", deviceTable(devices)) : null,
     times.length ? element("p", {class: "facts-line"}, times.map(([name, value], at) =>
       element("span", null, `${at ? "" : "In this window "}${name} `, element("b", null, seconds(value))))) : null,
   ];
