@@ -44,6 +44,7 @@ include(dependency_files)
 include(dependency_torch)
 include(dependency_python)
 include(dependency_cuda)
+include(dependency_nccl)
 include(dependency_mpi)
 include(dependency_mpi_plugins)
 

@@ -12,9 +12,14 @@
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/include/ronde" SYMBOLIC)
 
-# What is tested is optimised as users get it; its test is sooner compiled.
+# What is tested is optimised as users get it; its test is sooner compiled. From 13 on GCC wants precompiled headers to be
+# of the same level.
 function(compile_as_test target)
-  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT RONDE_SANITIZE)
+  set(levels_mix NO)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    set(levels_mix YES)
+  endif()
+  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND levels_mix AND NOT RONDE_SANITIZE)
     target_compile_options(${target} PRIVATE -O1 -g0)
   endif()
 endfunction()

@@ -2,6 +2,8 @@
 option(RONDE_TESTS "Build the tests" ON)
 option(RONDE_TORCH "Build the parts that need libtorch (>= 2.6)" ON)
 set(RONDE_CUDA AUTO CACHE STRING "CUDA support: AUTO, ON or OFF")
+set(RONDE_NCCL AUTO CACHE STRING "NCCL support, which needs CUDA: AUTO, ON or OFF")
+set(RONDE_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPUs that kernels are compiled for, oldest first; newer ones translate")
 set(RONDE_MPI AUTO CACHE STRING "MPI support: AUTO, ON or OFF")
 option(RONDE_FUZZ "Build the fuzzer of the file formats; needs clang" OFF)
 set(RONDE_SANITIZE "" CACHE STRING "Sanitizers for our own code, as for -fsanitize= (address,undefined or thread)")
@@ -9,7 +11,7 @@ set(RONDE_HEADERS_DIR "" CACHE PATH
     "Folder with header-only libraries that this machine lacks (CLI11, toml++, nlohmann-json)")
 set(RONDE_TEST_DATA "${CMAKE_CURRENT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder with MNIST and CIFAR-10 for tests, which are skipped without it")
-foreach(choice RONDE_CUDA RONDE_MPI)
+foreach(choice RONDE_CUDA RONDE_NCCL RONDE_MPI)
   set_property(CACHE ${choice} PROPERTY STRINGS AUTO ON OFF)
   if(NOT ${choice} MATCHES "^(AUTO|ON|OFF)$")
     message(FATAL_ERROR "${choice} is '${${choice}}'; it takes AUTO, ON or OFF")

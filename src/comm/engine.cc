@@ -130,11 +130,30 @@ std::vector<Handle> Group::submit(std::vector<Request> requests) const {
   return handles;
 }
 
+namespace {
+
+// Until then the request is the engine's to change.
+void wait_on_host(const std::shared_ptr<detail::Ticket>& ticket) {
+  if (!ticket) throw Error::bad_input("wait: this handle stands for no request");
+  detail::EngineCore::wait(ticket);
+  if (ticket->error) throw *ticket->error;
+}
+
+const Result& result_in(CUstream_st* stream, const detail::Ticket& ticket) {
+  if (const auto& done = ticket.done_on_gpu) device::Stream::borrow(done->device(), stream).wait(*done);
+  return ticket.result;
+}
+
+}  // namespace
+
 const Result& Handle::wait() const {
-  if (!ticket_) throw Error::bad_input("wait: this handle stands for no request");
-  detail::EngineCore::wait(ticket_);
-  if (ticket_->error) throw *ticket_->error;
-  return ticket_->result;
+  wait_on_host(ticket_);
+  return result_in(ticket_->request.stream, *ticket_);
+}
+
+const Result& Handle::wait(CUstream_st* stream) const {
+  wait_on_host(ticket_);
+  return result_in(stream, *ticket_);
 }
 
 bool Handle::poll() const {

@@ -36,10 +36,16 @@ struct EngineOptions {
   bool autotune = false;                                               // comm.autotune
   std::string autotune_file = {};                                      // comm.autotune_file
 
+  // Buffers of GPUs that go through the host's memory do so in chunks of so many bytes: long enough that a copy is not
+  // all overhead, short enough that several are under way.
+  std::size_t stage_bytes = std::size_t{4} << 20;
+
   Log log = Log();
   trace::Recorder* recorder = nullptr;  // must outlive the engine
   // For tests: called by whoever carries the engine's work, whenever it comes into a phase.
   std::function<void(Phase)> on_phase = nullptr;
+  // For tests: host memory goes the way of a GPU's.
+  bool stage_host = false;
   // For tests: every operation of the link begins this much later.
   std::chrono::nanoseconds link_delay = std::chrono::nanoseconds(0);
 };

@@ -38,7 +38,7 @@ class Group {
   int size() const;                       //
   const std::vector<int>& ranks() const;  // the members, as ranks of the job
 
-  // FAILS WITH: BadInput for a name that is on its way already, memory that is not contiguous or not the host's, splits
+  // FAILS WITH: BadInput for a name that is on its way already, memory that is not contiguous, splits
   // or a root that cannot be, a group that was dropped or of which this rank is no member; PeerLost when a member has
   // gone.
   Handle submit(Request request) const;

@@ -22,6 +22,8 @@ class Handle {
   // (comm.stall_abort), BadInput (the output does not fit), naming tensor, ranks and first cause; each time it is
   // called.
   const Result& wait() const;
+  // The same, for a program that goes on with a GPU's buffers in another stream than that of the request.
+  const Result& wait(CUstream_st* stream) const;
 
   // Whether wait() would return, or throw, at once. Starts what waits for more requests, as wait() does.
   bool poll() const;

@@ -10,6 +10,8 @@
 #include "ronde/comm/buffer.h"
 #include "ronde/comm/types.h"
 
+struct CUstream_st;  // CUDA's own
+
 namespace ronde::comm {
 
 // What the members of a group do together. "Rows" are the first dimension.
@@ -56,6 +58,9 @@ struct Request {
   std::vector<std::int64_t> splits = {};
   Compression compression = Compression::None;
   Allocate allocate = nullptr;
+  // Buffers of GPUs: work in this stream so far makes the input, and work put into it after wait() sees the result; the
+  // host waits for neither. Null is CUDA's default stream.
+  CUstream_st* stream = nullptr;
   std::shared_ptr<const void> keeps = nullptr;  // what must live until the request is done, such as its memory's owner
 };
 

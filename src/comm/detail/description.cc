@@ -46,6 +46,7 @@ Description describe(const Request& request, int rank) {
   description.dtype = buffer.dtype;
   description.shape = buffer.shape;
   description.compression = request.compression;
+  description.on_gpu = buffer.device != device::kHost;
   if (rows_differ(request.operation)) {
     description.any_rows = true;
     description.shape = buffer.shape.with_rows(0);
@@ -67,7 +68,8 @@ std::uint64_t signature(const Description& description) {
   hash = mix(hash, static_cast<std::uint32_t>(description.root));
   hash = mix(hash, std::bit_cast<std::uint64_t>(description.prescale));
   hash = mix(hash, std::bit_cast<std::uint64_t>(description.postscale));
-  hash = mix(hash, description.shape.dimensions() << 1 | static_cast<std::uint64_t>(description.any_rows));
+  hash = mix(hash, description.shape.dimensions() << 2 | static_cast<std::uint64_t>(description.on_gpu) << 1 |
+                       static_cast<std::uint64_t>(description.any_rows));
   for (const std::int64_t extent : description.shape.extents()) hash = mix(hash, static_cast<std::uint64_t>(extent));
   for (const char letter : description.text) hash = mix(hash, static_cast<unsigned char>(letter));
   return combined_signature(hash, 0);
@@ -91,6 +93,7 @@ std::string to_text(const Description& description) {
   std::string shape = to_text(description.shape);
   if (description.any_rows) shape = "[*" + shape.substr(2);  // the rows are 0 here, and may differ
   text += fmt::format(" of {} {}", name(description.dtype), shape);
+  if (description.on_gpu) text += " on a GPU";
   if (description.root >= 0) text += fmt::format(" with root {}", description.root);
   if (description.prescale != 1.0 || description.postscale != 1.0)
     text += fmt::format(" scaled by {} before and {} after", description.prescale, description.postscale);
@@ -103,6 +106,7 @@ void write_description(std::string& bytes, const Description& description) {
   put(bytes, description.dtype);
   put(bytes, description.op);
   put(bytes, description.compression);
+  put(bytes, description.on_gpu);
   put(bytes, description.any_rows);
   put(bytes, description.root);
   put(bytes, description.prescale);
@@ -119,6 +123,7 @@ Description read_description(std::string_view& bytes) {
   description.dtype = take<DType>(bytes, kWhat);
   description.op = take<ReduceOp>(bytes, kWhat);
   description.compression = take<Compression>(bytes, kWhat);
+  description.on_gpu = take<bool>(bytes, kWhat);
   description.any_rows = take<bool>(bytes, kWhat);
   description.root = take<std::int32_t>(bytes, kWhat);
   description.prescale = take<double>(bytes, kWhat);

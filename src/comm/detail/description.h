@@ -22,6 +22,7 @@ struct Description {
   DType dtype = DType::F32;
   ReduceOp op = ReduceOp::Sum;
   Compression compression = Compression::None;
+  bool on_gpu = false;    // the buffers are a GPU's
   bool any_rows = false;  // the first dimension may differ by member; it is 0 in `shape`
   std::int32_t root = -1;
   double prescale = 1.0;

@@ -47,6 +47,12 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
       neighbours_(std::move(neighbours)),
       patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus, !neighbours_.mesh)),
       context_{.options = options_,
+               .nccl = {.host = neighbours_.job[static_cast<std::size_t>(rank)].host,
+                        .rank = rank,
+                        .local_rank = neighbours_.node->rank(),
+                        .deadline = options_.start_timeout,
+                        .stuck = options_.stall_abort,
+                        .log = options_.log},
                .node = *neighbours_.node,
                .statistics = statistics_,
                .wanted = wanted_,
@@ -179,7 +185,8 @@ std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
   const bool must_nap = !naps_ && neighbours_.must_be_pumped();
-  const bool more = anything_to_do() || must_nap || (!looks_often_ && must_look_often());
+  const bool polls = std::ranges::any_of(groups_, [](const auto& group) { return group->polls(); });
+  const bool more = anything_to_do() || must_nap || polls || (!looks_often_ && must_look_often());
   token_.unlock();
   if (more) node().wake_self();
 }
@@ -238,10 +245,13 @@ Deadline EngineCore::next_look() {
   naps_ = neighbours_.must_be_pumped();
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
-  // A delayed link has nobody who rings when the delay is over.
-  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
+  const bool polls = std::ranges::any_of(groups_, [](const auto& group) { return group->polls(); });
+  if (polls || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
   if (naps_) return Deadline::after(back_off_.next());
-  if (looks_often_) return Deadline::after(std::chrono::milliseconds(10));
+  // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
+  const bool on_gpus = std::ranges::any_of(groups_, [](const auto& group) { return group->on_gpus(); });
+  if (looks_often_ || on_gpus) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
 

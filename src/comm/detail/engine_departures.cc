@@ -144,7 +144,8 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
     neighbours_.mesh->note_all(kGone + text);
     neighbours_.mesh->flush(Deadline::after(kLastWords));
   }
-  watchdog_.reset();  // it watches the others
+  for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
+  watchdog_.reset();                                // it watches the others
   neighbours_.mesh.reset();
   neighbours_.sockets.clear();
 }

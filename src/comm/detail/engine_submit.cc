@@ -3,6 +3,7 @@
 
 #include "ronde/base/clock.h"
 #include "ronde/comm/detail/engine_core.h"
+#include "ronde/comm/detail/staging.h"
 #include "ronde/comm/detail/validate.h"
 
 namespace ronde::comm::detail {
@@ -36,6 +37,7 @@ std::shared_ptr<Ticket> EngineCore::make_ticket(Request request, const std::shar
   ticket->engine = this;
   ticket->engine_waits = waits_;
   ticket->group = group;
+  mark_made(*ticket);
   return ticket;
 }
 

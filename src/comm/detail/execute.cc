@@ -138,8 +138,7 @@ Task broadcast(Link& link, Ticket& ticket, int root) {
   Unpacked out(ticket, ticket.description.shape);
   if (is_root) {
     const Packed in(ticket.request.input, ticket.description);
-    if (!in.bytes().empty() && in.bytes().data() != out.bytes().data())
-      std::memcpy(out.bytes().data(), in.bytes().data(), in.bytes().size());
+    if (!in.bytes().empty() && in.bytes().data() != out.bytes().data()) link.copy_here(out.bytes(), in.bytes());
   }
   co_await link.broadcast(out.bytes(), root);
   out.finish();  // also on the root: everyone has the same bits, whatever was lost on the way

@@ -6,6 +6,7 @@
 #include "ronde/base/clock.h"
 #include "ronde/base/units.h"
 #include "ronde/comm/detail/clock_offset.h"
+#include "ronde/comm/detail/staging.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -42,6 +43,10 @@ GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> 
       link_(std::move(link)),
       agreement_(agreement_options(context.options, link_.get()), names_),
       scratch_(context.node.arena()),
+      device_path_(context.node.arena(), {.wake = [&node = context.node] { node.wake_self(); },
+                                          .chunk_bytes = context.options.stage_bytes,
+                                          .on_host = context.options.stage_host}),
+      nccl_path_(context.nccl),
       trace_(link_ ? context.options.recorder : nullptr, title_) {
   if (!link_) return;
   agreeing_ = agree();
@@ -141,15 +146,41 @@ Task GroupCore::move() {
 
 Task GroupCore::move_one(const std::vector<Work>& works) {
   if (fusion_of(queue_.front().bucket.front()).kind != 0) {
-    co_await execute_allreduce(*link_, works, scratch_);
+    if (device_path_.takes(works.front()))
+      co_await move_on_gpu(works, true);
+    else
+      co_await execute_allreduce(*link_, works, scratch_);
     co_return;
   }
   for (const Work& work : works) {
-    if (work.description->operation == kMakeGroup || work.description->operation == kDropGroup) {
+    if (work.description->operation == kMakeGroup || work.description->operation == kDropGroup)
       co_await context_.run_special(*this, *work.ticket);
-    } else {
+    else if (device_path_.takes(work))
+      co_await move_on_gpu(std::vector<Work>(1, work), false);
+    else
       co_await execute_alone(*link_, work, scratch_);
-    }
+  }
+}
+
+// By NCCL where that connects the members and can do it: all of them decide the same.
+Task GroupCore::move_on_gpu(std::vector<Work> works, bool fused) {
+  const bool can = goes_by_nccl(*works.front().description);
+  if (can && !nccl_path_.opened()) {
+    const auto with_ticket = std::ranges::find_if(works, [](const Work& work) { return work.ticket != nullptr; });
+    co_await nccl_path_.open(*link_, with_ticket == works.end() ? device::kHost : gpu_of(with_ticket->ticket->request));
+  }
+  if (can && nccl_path_.connected())
+    co_await nccl_path_.run(*link_, works, fused, scratch_);
+  else
+    co_await device_path_.run(*link_, works, fused, scratch_);
+}
+
+void GroupCore::watch_streams(std::chrono::nanoseconds now) {
+  try {
+    device_path_.check();
+    nccl_path_.watch(now);
+  } catch (const Error& error) {
+    fail(error);
   }
 }
 
@@ -192,6 +223,8 @@ void GroupCore::stop_agreeing(const Why& why) {
 void GroupCore::stop_moving(const Why& why) {
   if (under_way()) context_.node.arena().retire();
   moving_ = Task();
+  nccl_path_.forget_connecting();
+  device_path_.settle();  // before programs hear of it, and free what copies still read and write
   for (const Queued& queued : queue_)
     for (const BucketItem& item : queued.bucket)
       if (item.unit) fail_unit(*item.unit, why);
@@ -201,6 +234,8 @@ void GroupCore::stop_moving(const Why& why) {
 void GroupCore::stop() {
   agreeing_ = Task();
   moving_ = Task();
+  nccl_path_.stop();
+  device_path_.stop();
   scratch_.give_back();
 }
 
@@ -229,6 +264,7 @@ void GroupCore::see_off(const Departure& departure) {
   for (const Departure::Done& done : departure.done)
     if (done.channel == channel) link_->left(static_cast<int>(place - ranks_.begin()), done.rounds, done.buckets);
   departures_.push_back(departure);
+  nccl_path_.member_left(monotonic_now());
   check_departures();
 }
 

@@ -14,8 +14,10 @@
 
 #include "ronde/comm/detail/agreement.h"
 #include "ronde/comm/detail/departure.h"
+#include "ronde/comm/detail/device_path.h"
 #include "ronde/comm/detail/execute.h"
 #include "ronde/comm/detail/group_trace.h"
+#include "ronde/comm/detail/nccl_path.h"
 #include "ronde/comm/detail/stall.h"
 #include "ronde/comm/detail/ticket.h"
 #include "ronde/comm/detail/tuner.h"
@@ -28,6 +30,7 @@ namespace ronde::comm::detail {
 // What groups need of the engine around them. Outlives them.
 struct GroupContext {
   const EngineOptions& options;
+  const NcclPathOptions nccl;
   Node& node;
   Statistics& statistics;
   int& wanted;                                 // requests that the program waits for or polls, in all groups
@@ -91,7 +94,9 @@ class GroupCore {
   }
   // The program has submitted a part of a bucket, and waits for something in another group.
   bool waits_elsewhere() const;
-  bool idle() const { return live.load(std::memory_order_relaxed) == 0; }
+  bool idle() const { return live.load(std::memory_order_relaxed) == 0 && !nccl_path_.must_be_watched(); }
+  bool polls() const { return nccl_path_.polls(); }  // it waits for something that wakes nobody
+  bool on_gpus() const { return device_path_.copies() || nccl_path_.must_be_watched(); }
   std::size_t indifferent() const { return agreement_.indifferent(); }
   Link& link() { return *link_; }
   Traffic traffic() const { return link_->traffic(); }
@@ -127,6 +132,8 @@ class GroupCore {
   void tell_stalls(const std::vector<Stall>& stalls, const std::vector<StallAnswer>& answers);
   Task move();
   Task move_one(const std::vector<Work>& works);
+  Task move_on_gpu(std::vector<Work> works, bool fused);
+  void watch_streams(std::chrono::nanoseconds now);
 
   void run(Bucket bucket);
   void finish(Ticket& ticket);
@@ -146,6 +153,8 @@ class GroupCore {
   NameTable names_;
   Agreement agreement_;
   Scratch scratch_;
+  DevicePath device_path_;
+  NcclPath nccl_path_;
   struct Queued {
     Bucket bucket;
     std::size_t bytes;

@@ -270,6 +270,7 @@ void GroupCore::check_motion(std::chrono::nanoseconds now) {
 
 void GroupCore::check_stall(std::chrono::nanoseconds now) {
   check_motion(now);
+  watch_streams(now);
   if (!agreeing_) return;
   if (round_began_.count() > 0) return check_silence(now - round_began_);
   const auto& options = context_.options;

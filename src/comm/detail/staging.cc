@@ -5,12 +5,13 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/convert.h"
+#include "ronde/device/memory.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-// Memory of our own for a result. On cache lines, for the sake of the vectorised loops.
-Memory make_memory(std::size_t bytes) {
+// On cache lines, for the sake of the vectorised loops.
+Memory host_memory(std::size_t bytes) {
   constexpr auto kAlignment = std::align_val_t{64};
   auto* data = static_cast<std::byte*>(::operator new(bytes, kAlignment));
   return {data, std::shared_ptr<void>(data, [](void* memory) { ::operator delete(memory, kAlignment); })};
@@ -20,7 +21,7 @@ Memory make_memory(std::size_t bytes) {
 Bytes place_for(Ticket& ticket, DType dtype, const Shape& shape) {
   Buffer& output = ticket.result.output;
   const Buffer& wanted = ticket.request.output;
-  output = {.data = nullptr, .dtype = dtype, .shape = shape};
+  output = {.data = nullptr, .dtype = dtype, .shape = shape, .device = gpu_of(ticket.request)};
   if (wanted.data) {
     if (wanted.dtype == dtype && wanted.bytes() == output.bytes()) {
       output = wanted;
@@ -29,14 +30,33 @@ Bytes place_for(Ticket& ticket, DType dtype, const Shape& shape) {
     ticket.error = Error::bad_input("{}: the output given is {} {}, and the result is {} {}", title(ticket),
                                     name(wanted.dtype), to_text(wanted.shape), name(dtype), to_text(shape));
   }
-  Memory memory =
-      ticket.request.allocate && !ticket.error ? ticket.request.allocate(dtype, shape) : make_memory(output.bytes());
+  Memory memory = ticket.request.allocate && !ticket.error ? ticket.request.allocate(dtype, shape)
+                                                           : make_memory(output.device, output.bytes());
   output.data = memory.data;
   ticket.result.memory = std::move(memory.owner);
+  if (output.device != device::kHost) mark_made(ticket);  // work of the program's may still be using that memory
   return bytes_of(output);
 }
 
 }  // namespace
+
+Memory make_memory(int gpu, std::size_t bytes) {
+  if (gpu == device::kHost) return host_memory(bytes);
+  auto there = std::make_shared<device::DeviceBuffer>(gpu, bytes);
+  return {there->data(), there};
+}
+
+int gpu_of(const Request& request) {
+  return request.input.device != device::kHost ? request.input.device : request.output.device;
+}
+
+void mark_made(Ticket& ticket) {
+  const int gpu = gpu_of(ticket.request);
+  if (gpu == device::kHost) return;
+  const auto stream = device::Stream::borrow(gpu, ticket.request.stream);
+  if (!ticket.made_on_gpu) ticket.made_on_gpu.emplace(stream);
+  ticket.made_on_gpu->record(stream);
+}
 
 DType wire_type(const Description& description) {
   const bool wide = description.dtype == DType::F32 || description.dtype == DType::F64;

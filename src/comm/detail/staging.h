@@ -12,6 +12,14 @@
 // Between a request's buffers and what travels: compression, scales, memory for results.
 namespace ronde::comm::detail {
 
+// Memory of our own for a result: of a GPU, or the host's.
+Memory make_memory(int gpu, std::size_t bytes);
+// Where a request's buffers are.
+int gpu_of(const Request& request);
+
+// Buffers of a GPU: they are ready when the request's stream has come so far as it has now.
+void mark_made(Ticket& ticket);
+
 DType wire_type(const Description& description);
 
 // Scaling before the reduction can be done after it, with less rounding, where sums are formed in a wider type.

@@ -10,6 +10,7 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unit.h"
 #include "ronde/comm/request.h"
+#include "ronde/device/stream.h"
 
 namespace ronde::comm::detail {
 
@@ -29,6 +30,9 @@ class Ticket : public Unit {
   std::shared_ptr<Ticket> self = nullptr;  // keeps it while the engine works on it
   std::atomic<bool> noted = false;         // the engine has been told that the program waits for it,
   bool wanted = false;                     // and counts it
+
+  // Buffers of GPUs: when the input is made, and when the result is.
+  std::optional<device::Event> made_on_gpu = {}, done_on_gpu = {};
 
   Result result = {};
   std::optional<Error> error = {};

@@ -10,9 +10,9 @@ namespace {
 // What must be the same for requests to be reduced in one go; 0: this one goes alone.
 std::uint64_t kind_of(const Description& description) {
   if (description.operation != Operation::Allreduce) return 0;
-  const auto type = static_cast<std::uint64_t>(description.dtype) << 16 |
-                    static_cast<std::uint64_t>(description.op) << 8 |
-                    static_cast<std::uint64_t>(description.compression);
+  const auto type =
+      static_cast<std::uint64_t>(description.on_gpu) << 24 | static_cast<std::uint64_t>(description.dtype) << 16 |
+      static_cast<std::uint64_t>(description.op) << 8 | static_cast<std::uint64_t>(description.compression);
   const std::uint64_t scales = combined_signature(std::bit_cast<std::uint64_t>(description.prescale),
                                                   std::bit_cast<std::uint64_t>(description.postscale));
   return combined_signature(type, scales);

@@ -29,9 +29,13 @@ bool contiguous(const Buffer& buffer) {
 void check_buffer(const Request& request, const Buffer& buffer, std::string_view which) {
   if (!contiguous(buffer))
     throw Error::bad_input("{}: the {} is not contiguous; make a contiguous copy first", title_of(request), which);
-  if (buffer.device != device::kHost)
-    throw Error::bad_input("{}: the {} is on GPU {}, and this build moves host memory only", title_of(request), which,
-                           buffer.device);
+  if (buffer.device == device::kHost) return;
+  if (device::count() == 0)
+    throw Error::bad_input("{}: the {} is said to be on GPU {}, but there is none: {}", title_of(request), which,
+                           buffer.device, device::why_none());
+  if (buffer.device < 0 || buffer.device >= device::count())
+    throw Error::bad_input("{}: the {} is said to be on GPU {}, and this rank sees {}", title_of(request), which,
+                           buffer.device, device::count());
 }
 
 void check_splits(const Request& request, int size) {
@@ -103,6 +107,8 @@ void validate(const Request& request, int rank, int size) {
   check_root(request, rank, size);
   check_buffer(request, request.input, "input");
   check_buffer(request, request.output, "output");
+  if (request.input.data && request.output.data && request.input.device != request.output.device)
+    throw Error::bad_input("{}: input and output are not on the same device", title_of(request));
   check_scales(request);
   if (needs_input(request, rank) && !request.input.data && request.input.shape.elements() > 0)
     throw Error::bad_input("{}: the input has no memory", title_of(request));

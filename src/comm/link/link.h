@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,10 @@ class Link {
   virtual void left(int /*member*/, std::uint64_t /*rounds*/, std::uint64_t /*buckets*/) {}
 
   // --- data
+  // Inside of this member.
+  virtual void copy_here(Bytes to, ConstBytes from) {
+    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+  }
   // Ways in which this link can move data, by name; the first is its own choice for each size.
   virtual std::vector<std::string> algorithms() const { return {"auto"}; }
   // From the next operation on. REQUIRES: all members say it between the same two operations.

@@ -38,6 +38,13 @@ Placement Placement::draw(Random& random) {
   return {.result = static_cast<Result>(random.below(4)), .shared = random.once_in(3), .offset = random.below(5u)};
 }
 
+Placement Placement::on(int which) const {
+  Placement other = *this;
+  other.gpu = which;
+  if (which != device::kHost) other.shared = false;
+  return other;
+}
+
 Storage::Storage(Engine& engine, std::size_t bytes, const Placement& placement, std::size_t element) {
   const std::size_t before = kFence + placement.offset * element;
   const std::size_t all = before + bytes + kFence;
@@ -55,6 +62,23 @@ Storage::Storage(Engine& engine, std::size_t bytes, const Placement& placement, 
   end_all_ = begin_ + all;
   std::fill(begin_, end_all_, kFenceByte);
   std::fill(data_, end_, kJunk);
+  if (placement.gpu == device::kHost) return;
+  gpu_ = std::make_shared<device::DeviceBuffer>(placement.gpu, all);
+  to_gpu();
+}
+
+void Storage::to_gpu() const {
+  if (!gpu_) return;
+  const device::Stream stream = device::Stream::borrow(gpu_->device(), nullptr);
+  device::copy_async(gpu_->data(), begin_, gpu_->size(), stream);
+  stream.synchronize();
+}
+
+void Storage::from_gpu() const {
+  if (!gpu_) return;
+  const device::Stream stream = device::Stream::borrow(gpu_->device(), nullptr);
+  device::copy_async(begin_, gpu_->data(), gpu_->size(), stream);
+  stream.synchronize();
 }
 
 bool Storage::fences_stand() const {
@@ -87,14 +111,21 @@ Pending::Pending(Engine& engine, const Group& group, Call call, const Placement&
   if (keeps_input) {
     const Bytes values = make_input(call_, member_, members_);
     input_ = Storage(engine, values.size(), placement_, element);
-    if (gives(call_, member_)) std::copy(values.begin(), values.end(), input_.data());
+    if (gives(call_, member_)) std::copy(values.begin(), values.end(), input_.on_host());
+    input_.to_gpu();
   }
   if (gets(call_, member_) && placement_.result == Result::Given)
     output_ = Storage(engine, output_shape(call_, member_, members_).elements() * element, placement_, element);
 }
 
 Buffer Pending::buffer(const Storage& storage, const Shape& shape) const {
-  return {.data = storage.data(), .dtype = call_.dtype, .shape = shape};
+  return {.data = storage.data(), .dtype = call_.dtype, .shape = shape, .device = placement_.gpu};
+}
+
+std::vector<const Storage*> Pending::storages() const {
+  std::vector<const Storage*> all{&input_, &output_};
+  for (const auto& memory : allocated_) all.push_back(memory.get());
+  return all;
 }
 
 Request Pending::request() {
@@ -128,7 +159,9 @@ Request Pending::request() {
 
 std::string Pending::check() {
   try {
-    const std::string problem = problem_with(handle_.wait());
+    const Result& result = handle_.wait();
+    for (const Storage* storage : storages()) storage->from_gpu();
+    const std::string problem = problem_with(result);
     return problem.empty() ? "" : fmt::format("member {} of {}: {}: {}", member_, members_, describe(call_), problem);
   } catch (const std::exception& error) {
     return fmt::format("member {} of {}: {}: failed: {}", member_, members_, describe(call_), error.what());
@@ -143,7 +176,7 @@ std::string Pending::problem_with(const Result& result) const {
     if (!memory->fences_stand()) return "wrote beside what was allocated";
   if (given && gives(call_, member_)) {
     const Bytes input = make_input(call_, member_, members_);
-    if (!std::equal(input.begin(), input.end(), input_.data())) return "changed its input";
+    if (!std::equal(input.begin(), input.end(), input_.on_host())) return "changed its input";
   }
   if (const auto splits = expected_splits(call_, member_, members_); result.splits != splits)
     return fmt::format("splits {} and not {}", fmt::join(result.splits, ","), fmt::join(splits, ","));
@@ -157,7 +190,11 @@ std::string Pending::problem_with(const Result& result) const {
   if (given && output.data != output_.data()) return "the result is not where it was asked for";
   if (placement_.result == Placement::Result::InPlace && output.data != input_.data()) return "not in place";
   const Bytes expected = expected_output(call_, member_, members_);
-  const auto* bytes = static_cast<const std::byte*>(output.data);
+  Bytes got(output.bytes());
+  const device::Stream stream = device::Stream::borrow(placement_.gpu, nullptr);
+  device::copy_async(got.data(), output.data, got.size(), stream);
+  stream.synchronize();
+  const std::byte* const bytes = got.data();
   auto at = detail::first_difference(call_.dtype, bytes, expected.data(), shape.elements());
   if (at >= 0 && call_.op == ReduceOp::Adasum)
     at = first_beyond(call_, members_, bytes, expected.data(), shape.elements());
@@ -176,7 +213,7 @@ std::vector<std::string> run_calls(Engine& engine, const Group& group, const std
   std::vector<std::unique_ptr<Pending>> pending;
   for (const Call& call : calls)
     if (submits(call, group.rank()))
-      pending.push_back(std::make_unique<Pending>(engine, group, call, Placement::draw(random)));
+      pending.push_back(std::make_unique<Pending>(engine, group, call, Placement::draw(random).on(order.gpu)));
   if (order.seed != 0) random.shuffle(pending);
   if (order.grouped) {
     std::vector<Request> requests;

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ronde/base/error.h"
+#include "ronde/base/log.h"
+#include "ronde/comm/detail/execute.h"
+#include "ronde/comm/link/device_link.h"
+#include "ronde/device/memory.h"
+#include "ronde/device/stream.h"
+
+namespace ronde::comm::detail {
+
+// Which requests NCCL does: all members say the same, since they agree on the description.
+bool goes_by_nccl(const Description& description);
+
+// What a group needs for it.
+struct NcclPathOptions {
+  std::string host;                   // of this rank,
+  int rank = 0;                       // in the job
+  int local_rank = 0;                 // on its node
+  std::chrono::nanoseconds deadline;  // for members to connect
+  std::chrono::nanoseconds stuck{0};  // comm.stall_abort; zero: never
+  Log log = Log();
+};
+
+// How buffers of GPUs travel in one group where NCCL can connect its members: put into a stream of high priority, after
+// what makes them. Nobody waits on the host: a request is done when the stream has it, and the program's stream waits
+// for the event behind it.
+//
+// For whoever carries the engine's work.
+class NcclPath {
+ public:
+  explicit NcclPath(NcclPathOptions options) : options_(std::move(options)) {}
+  ~NcclPath();
+  NcclPath(const NcclPath&) = delete;
+  NcclPath& operator=(const NcclPath&) = delete;
+
+  // Members find out whether NCCL connects them, and connect. Once, before anything else; all of them do it.
+  Task open(Link& link, int gpu);
+  bool opened() const { return opened_; }
+  bool connected() const { return data_ != nullptr && !connecting_; }
+  // It waits for something that wakes nobody.
+  bool polls() const { return connecting_; }
+
+  // REQUIRES: connected(), goes_by_nccl().
+  Task run(Link& link, std::vector<Work> works, bool fused, Scratch& scratch);
+  bool busy();  // streams are still at it
+  // FAILS WITH: System, in NCCL's words; Timeout when something has been under way for too long.
+  void watch(std::chrono::nanoseconds now);
+  // Its streams must be looked at now and then.
+  bool must_be_watched() const { return data_ && (!held_.empty() || left_at_.count() > 0); }
+  // A member has gone: what is under way will not end by itself.
+  void member_left(std::chrono::nanoseconds now);
+  void forget_connecting() { connecting_ = false; }
+  // Waits for what is under way, for a while, and gives it up then.
+  void stop();
+
+ private:
+  struct Held {  // memory that a stream uses
+    device::Event done;
+    std::chrono::nanoseconds since;
+    std::vector<std::shared_ptr<const void>> keeps;
+  };
+  std::string my_word(int gpu);
+  Task connect(Link& link, const std::vector<GpuPlace>& places);
+  Task reduce_fused(std::vector<Work> works);
+  void hold(const std::vector<Work>& works, std::shared_ptr<const void> more = nullptr);
+
+  const NcclPathOptions options_;
+  int gpu_ = device::kHost;
+  bool opened_ = false, connecting_ = false;
+  std::chrono::nanoseconds left_at_{0};  // when a member went; zero: none has
+  std::string host_reason_;              // why it goes through the host instead
+  device::Stream stream_;
+  std::deque<Held> held_;
+  std::unique_ptr<DeviceLink> data_;  // after the stream: it is taken down before
+};
+
+}  // namespace ronde::comm::detail
