@@ -41,6 +41,7 @@ data::SourceOptions source_of(const Flags& flags, const Context& context) {
   auto source = data::source_options(context.settings, context.environment,
                                      records.format == "auto" ? data::guess_format(flags.path) : records.format);
   source.path = flags.path;
+  source.picture.u8 = context.settings.get<"data.on_device">() == "on";  // as they travel to a GPU
   source.progress = records.progress;
   return source;
 }

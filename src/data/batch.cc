@@ -8,7 +8,8 @@ namespace ronde::data {
 
 Batch::Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool)
     : facts_(facts), pool_(std::move(pool)), buffer_(pool_->take()) {
-  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind, pool_->pinned());
+  const device::CurrentDevice current(pool_->device());  // pinning opens the GPU that is current
+  buffer_->reserve(static_cast<std::size_t>(size()), facts_.kind, pool_->device() != device::kHost);
 }
 
 Batch::Batch(Batch&&) noexcept = default;
@@ -33,11 +34,19 @@ void Batch::mark_filled() {
 }
 
 std::span<float> Batch::features() const {
-  return {buffer_->features.data(), facts_.kind.bf16 ? 0 : static_cast<std::size_t>(size()) * facts_.kind.values()};
+  return {buffer_->features.data(), static_cast<std::size_t>(size()) * detail::values_of<float>(facts_.kind)};
 }
 
 std::span<Bf16> Batch::features16() const {
-  return {buffer_->features16.data(), facts_.kind.bf16 ? static_cast<std::size_t>(size()) * facts_.kind.values() : 0};
+  return {buffer_->features16.data(), static_cast<std::size_t>(size()) * detail::values_of<Bf16>(facts_.kind)};
+}
+
+std::span<std::uint8_t> Batch::features8() const {
+  return {buffer_->features8.data(), static_cast<std::size_t>(size()) * detail::values_of<std::uint8_t>(facts_.kind)};
+}
+
+std::span<PictureTouch> Batch::touches() const {
+  return {buffer_->touches.data(), static_cast<std::size_t>(size()) * facts_.kind.touch_values()};
 }
 
 std::span<std::int64_t> Batch::classes() const {
@@ -51,8 +60,10 @@ std::span<float> Batch::flags() const {
 SampleSpace Batch::sample(std::int64_t i) const {
   const auto part = [i](auto all, std::size_t each) { return all.subspan(static_cast<std::size_t>(i) * each, each); };
   const SampleKind& kind = facts_.kind;
-  return {.features = part(features(), kind.bf16 ? 0 : kind.values()),
-          .features16 = part(features16(), kind.bf16 ? kind.values() : 0),
+  return {.features = part(features(), detail::values_of<float>(kind)),
+          .features16 = part(features16(), detail::values_of<Bf16>(kind)),
+          .features8 = part(features8(), detail::values_of<std::uint8_t>(kind)),
+          .touch = part(touches(), kind.touch_values()),
           .classes = part(classes(), kind.class_values()),
           .flags = part(flags(), kind.flag_values())};
 }

@@ -74,6 +74,7 @@ struct Loader::Impl {
     issuing.start = options.start;
     issuing.end_epoch = options.end_epoch;
     issuing.filled_once = source.filled_once();
+    issuing.device = options.pipeline.device;
     std::size_t each = kind.bytes();
     if (stored) {  // what lies in files takes time by its size there, whatever it is made into
       issuing.bytes = [records = stored->records](std::int64_t index) { return records->bytes(index); };

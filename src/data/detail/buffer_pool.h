@@ -2,11 +2,14 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "ronde/data/source.h"
@@ -50,18 +53,31 @@ class AlignedArray {
   std::size_t room_ = 0;
 };
 
+// Features of that type that a sample of a kind has: all of them are of one.
+template <class T>
+std::size_t values_of(const SampleKind& kind) {
+  const bool right = std::is_same_v<T, std::uint8_t> ? kind.u8
+                     : std::is_same_v<T, Bf16>       ? kind.bf16 && !kind.u8
+                                                     : !kind.bf16 && !kind.u8;
+  return right ? kind.values() : 0;
+}
+
 // Memory for the samples of a batch.
 struct BatchBuffer {
   void reserve(std::size_t samples, const SampleKind& kind, bool pinned) {
-    const std::size_t values = samples * kind.values();
-    const bool grew[] = {kind.bf16 ? features16.reserve(values, pinned) : features.reserve(values, pinned),
+    const bool grew[] = {features.reserve(samples * values_of<float>(kind), pinned),
+                         features16.reserve(samples * values_of<Bf16>(kind), pinned),
+                         features8.reserve(samples * values_of<std::uint8_t>(kind), pinned),
+                         touches.reserve(samples * kind.touch_values(), pinned),
                          classes.reserve(samples * kind.class_values(), pinned),
                          flags.reserve(samples * kind.flag_values(), pinned)};
-    if (grew[0] || grew[1] || grew[2]) filled = 0;
+    if (std::ranges::find(grew, true) != std::end(grew)) filled = 0;
   }
 
   AlignedArray<float> features;
-  AlignedArray<Bf16> features16;  // instead, for kinds that are bf16
+  AlignedArray<Bf16> features16;         // instead, for kinds that are bf16
+  AlignedArray<std::uint8_t> features8;  // or for those that are u8
+  AlignedArray<PictureTouch> touches;
   AlignedArray<std::int64_t> classes;
   AlignedArray<float> flags;
   std::size_t filled = 0;  // samples that have been written since it grew
@@ -70,8 +86,9 @@ struct BatchBuffer {
 // Buffers that wait to be used again: as many as were ever out at a time. Safe to call from any thread.
 class BufferPool {
  public:
-  explicit BufferPool(bool pinned = false) : pinned_(pinned) {}
-  bool pinned() const { return pinned_; }
+  // For a GPU their memory is pinned.
+  explicit BufferPool(int device = device::kHost) : device_(device) {}
+  int device() const { return device_; }
 
   std::unique_ptr<BatchBuffer> take() {
     {
@@ -96,7 +113,7 @@ class BufferPool {
   }
 
  private:
-  const bool pinned_;
+  const int device_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<BatchBuffer>> idle_;  // guarded by mutex_
   std::size_t made_ = 0;                            // guarded by mutex_

@@ -178,10 +178,8 @@ void Machine::begin_by_index() {
     issuing.kind = decoder->kind();
   else
     issuing.measured = true;
-  issuing.pinned = std::ranges::any_of(plan_.rest, [](const Step& step) {
-    const auto* device = std::get_if<steps::ToDevice>(&step);
-    return device && device->device >= 0;
-  });
+  for (const Step& step : plan_.rest)
+    if (const auto* device = std::get_if<steps::ToDevice>(&step)) issuing.device = device->device;
   issuing.length = run_length(each > 0 || !issuing.kind ? each : issuing.kind->bytes(), mine, engine_.threads());
   Issuer& issuer = engine_.begin(std::move(issuing));
   work_ = std::make_unique<StoredWork>(*origin_.records, issuer, bad_, engine_.scratch(), engine_.stop());

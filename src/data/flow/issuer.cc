@@ -37,7 +37,7 @@ Issuer::Issuer(IssuerOptions options, Budget& budget, std::stop_token stop)
     : options_((check(options), std::move(options))),
       budget_(budget),
       stop_(std::move(stop)),
-      pool_(std::make_shared<detail::BufferPool>(options_.pinned)),
+      pool_(std::make_shared<detail::BufferPool>(options_.device)),
       at_(options_.start),
       ahead_(std::max<std::size_t>(options_.ahead, 1)),
       unknown_(options_.measured) {

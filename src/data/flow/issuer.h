@@ -33,7 +33,7 @@ struct IssuerOptions {
   std::size_t ahead = 2;                // batches that may be in the making or ready
   std::optional<SampleKind> kind = {};  // of samples that are written in place, into the memory of their batch
   bool filled_once = false;             // what the memory of a batch holds is as good as any sample
-  bool pinned = false;                  // memory that a GPU reads by itself
+  int device = device::kHost;           // a GPU that is to read batches by itself: their memory is pinned
   bool measured = false;                // what becomes of samples is known only when it is there: see settle()
   // The memory that a sample takes on its way, in place or not; nothing: none.
   std::function<std::size_t(std::int64_t index)> bytes = {};

@@ -14,6 +14,7 @@
 #include "ronde/data/picture/tiff.h"
 #include "ronde/data/picture/workspaces.h"
 #include "ronde/data/picture_decoder.h"
+#include "ronde/data/touch.h"
 
 namespace ronde::data {
 namespace picture {
@@ -51,9 +52,19 @@ Header header_of(const Array& image) {
           .channels = static_cast<int>(channels)};
 }
 
+// Mirroring comes last, so it may be left for later where nothing stands in between: no turn that it comes before, and
+// no square that is blanked in the mirrored picture.
+void leave_for_touch(Change& change, PictureTouch& touch) {
+  const bool later = change.flip && change.turns == 0 && change.cutout.width == 0;
+  touch = {.mirrored = later ? 1 : 0};
+  if (later) change.flip = false;
+}
+
 class PictureDecoder final : public Decoder {
  public:
-  explicit PictureDecoder(PictureOptions options) : options_(std::move(options)), renderer_(options_) {}
+  explicit PictureDecoder(PictureOptions options) : options_(std::move(options)), renderer_(options_) {
+    if (options_.u8) pixels_ = pixel_scale(options_.normal);
+  }
 
   bool draws() const override { return options_.augment; }
   SampleKind kind() const override {
@@ -63,7 +74,9 @@ class PictureDecoder final : public Decoder {
             .classes = options_.classes,
             .target = options_.target,
             .layout = options_.layout,
-            .bf16 = options_.bf16};
+            .bf16 = options_.bf16,
+            .u8 = options_.u8,
+            .pixels = pixels_};
   }
 
   std::size_t scratch_bytes(const Sample& stored, const Draw&) const override {
@@ -76,9 +89,10 @@ class PictureDecoder final : public Decoder {
     typename Workspaces<Workspace>::Lent workspace(workspaces_);
     const Array& image = stored.at("image");
     const Header header = header_of(image);
-    const Change change =
+    Change change =
         choose(options_, header.width, header.height,
                Random(draw.seed, static_cast<std::uint64_t>(draw.epoch), static_cast<std::uint64_t>(draw.index)));
+    if (options_.u8) leave_for_touch(change, into.touch[0]);
     const Plan plan = plan_for(change.crop, header, options_.resolution);
     RowReader& reader = open(*workspace, image, header, plan);
     const bool backwards = Renderer::backwards(change);
@@ -86,7 +100,9 @@ class PictureDecoder final : public Decoder {
     workspace->resizer.y.set(plan.window.height, plan.top, plan.height, options_.resolution);
     const Kernels& kernels = best_kernels();
     workspace->resizer.start(reader, renderer_.shape(), kernels);
-    if (options_.bf16)
+    if (options_.u8)
+      renderer_.render(workspace->resizer, change, workspace->row, into.features8.data(), kernels);
+    else if (options_.bf16)
       renderer_.render(workspace->resizer, change, workspace->row, into.features16.data(), kernels);
     else
       renderer_.render(workspace->resizer, change, workspace->row, into.features.data(), kernels);
@@ -114,6 +130,7 @@ class PictureDecoder final : public Decoder {
 
   const PictureOptions options_;
   const Renderer renderer_;
+  PixelScale pixels_;
   mutable Workspaces<Workspace> workspaces_;
 };
 
@@ -148,6 +165,8 @@ std::unique_ptr<Decoder> make_picture_decoder(PictureOptions options) {
   picture::check(options);
   if (options.channels == 1 && options.normal == PictureOptions().normal)
     options.normal = parse_normalization("imagenet", 1);
+  if (options.u8) options.layout = Layout::ChannelsLast;
+  options.bf16 = options.bf16 && !options.u8;
   return std::make_unique<picture::PictureDecoder>(std::move(options));
 }
 

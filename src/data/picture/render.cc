@@ -10,16 +10,20 @@ template <class T>
 void add_up(const Kernels& kernels, const Sum& sum, T* into) {
   if constexpr (std::is_same_v<T, float>)
     kernels.across(sum, into);
-  else
+  else if constexpr (std::is_same_v<T, Bf16>)
     kernels.across16(sum, into);
+  else
+    kernels.across8(sum, into);
 }
 
 template <class T>
 T converted(float value) {
   if constexpr (std::is_same_v<T, float>)
     return value;
-  else
+  else if constexpr (std::is_same_v<T, Bf16>)
     return to_bf16(value);
+  else
+    return static_cast<std::uint8_t>(value + 0.5f);  // 0 to 255, all of them
 }
 
 // How a row's numbers lie: pixels and channels so far apart.
@@ -45,11 +49,10 @@ Renderer::Renderer(const PictureOptions& options)
   for (std::size_t c = 0; c < channels; ++c) {
     const double mean = options.normal.mean[c], deviation = options.normal.deviation[c];
     mean_[c] = static_cast<float>(255 * mean);
-    factor_[c] = static_cast<float>(1 / (255 * deviation));
-    offset_[c] = static_cast<float>(-mean / deviation);
+    factor_[c] = options.u8 ? 1.0f : static_cast<float>(1 / (255 * deviation));
+    offset_[c] = options.u8 ? 0.0f : static_cast<float>(-mean / deviation);
     for (std::size_t x = 0; x < side; ++x) {
-      scale_[x * steps.pixel + c * steps.channel] =
-          static_cast<float>(static_cast<double>(kSumToByte) / (255 * deviation));
+      scale_[x * steps.pixel + c * steps.channel] = kSumToByte * factor_[c];
       shift_[x * steps.pixel + c * steps.channel] = offset_[c];
     }
   }
@@ -123,17 +126,28 @@ void Renderer::render(Resizer& resizer, const Change& change, Scratch& scratch, 
     }
   }
   kernels.finish();
-  const Window& cut = change.cutout;  // 0 is the mean
-  for (int y = cut.top; y < cut.top + cut.height; ++y)
-    for (int c = 0; c < (planes ? shape_.channels : 1); ++c) {
-      const auto row = static_cast<std::size_t>((planes ? c * side_ : 0) + y);
-      const auto width = static_cast<std::size_t>(planes ? 1 : shape_.channels);
-      T* begin = out + (row * side + static_cast<std::size_t>(cut.left)) * width;
-      std::fill_n(begin, static_cast<std::size_t>(cut.width) * width, T{});
+  cut(change.cutout, out);
+}
+
+// 0 is the mean, and bytes have one of their own.
+template <class T>
+void Renderer::cut(const Window& window, T* out) const {
+  const auto side = static_cast<std::size_t>(side_);
+  const bool planes = shape_.layout == Layout::ChannelsFirst;
+  const auto step = static_cast<std::size_t>(planes ? 1 : shape_.channels);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(shape_.channels); ++c) {
+    T mean{};
+    if constexpr (std::is_same_v<T, std::uint8_t>) mean = converted<T>(std::clamp(mean_[c], 0.0f, 255.0f));
+    for (int y = window.top; y < window.top + window.height; ++y) {
+      const auto place = static_cast<std::size_t>(y) * side + static_cast<std::size_t>(window.left);
+      T* at = out + (planes ? c * side * side + place : place * step + c);
+      for (int x = 0; x < window.width; ++x, at += step) *at = mean;
     }
+  }
 }
 
 template void Renderer::render(Resizer&, const Change&, Scratch&, float*, const Kernels&) const;
 template void Renderer::render(Resizer&, const Change&, Scratch&, Bf16*, const Kernels&) const;
+template void Renderer::render(Resizer&, const Change&, Scratch&, std::uint8_t*, const Kernels&) const;
 
 }  // namespace ronde::data::picture

@@ -28,14 +28,16 @@ class Renderer {
   // What a picture may need of it.
   std::size_t scratch_bytes() const { return 2 * scale_.size() * sizeof(float); }
 
-  // All rows that the resizer was started with. T is float or Bf16; `out` has resolution^2 * channels of them.
-  // FAILS WITH: BadInput, where the picture's rows fail.
+  // All rows that the resizer was started with. T is float, Bf16 or, for options that say u8, a byte; `out` has
+  // resolution^2 * channels of them. FAILS WITH: BadInput, where the picture's rows fail.
   template <class T>
   void render(Resizer& resizer, const Change& change, Scratch& scratch, T* out, const Kernels& kernels) const;
 
  private:
   template <class T>
   void place(const float* row, int y, const Change& change, T* out) const;
+  template <class T>
+  void cut(const Window& window, T* out) const;
   void recolour(const Change& change, Scratch& scratch) const;
 
   int side_;

@@ -15,14 +15,21 @@ int floor_of(double value) {
 }
 
 template <class Store>
-void add_rows(const Sum& sum, Store&& store) {
+void add_totals(const Sum& sum, Store&& store) {
   const Axis& axis = *sum.axis;
   for (std::size_t i = 0; i < sum.count; ++i) {
     std::int32_t total = 0;
     for (int t = 0; t < axis.taps; ++t) total += sum.rows[t][sum.first + i] * axis.pair(t / 2, sum.output)[t % 2];
+    store(i, total);
+  }
+}
+
+template <class Store>
+void add_rows(const Sum& sum, Store&& store) {
+  add_totals(sum, [&](std::size_t i, std::int32_t total) {
     const float product = static_cast<float>(total) * sum.scale[i];
     store(i, product + sum.shift[i]);
-  }
+  });
 }
 
 void across(const Sum& sum, float* into) {
@@ -31,6 +38,10 @@ void across(const Sum& sum, float* into) {
 
 void across16(const Sum& sum, Bf16* into) {
   add_rows(sum, [into](std::size_t i, float value) { into[i] = to_bf16(value); });
+}
+
+void across8(const Sum& sum, std::uint8_t* into) {
+  add_totals(sum, [into](std::size_t i, std::int32_t total) { into[i] = nearest_byte(total); });
 }
 
 }  // namespace
@@ -105,7 +116,7 @@ const Kernels& plain_kernels() {
   static constexpr Kernels kPlain = {[](const Axis& axis, const std::uint8_t* row, RowShape shape, std::int16_t* into) {
                                        along_plain(axis, row, shape, 0, into);
                                      },
-                                     across, across16, [] {}};
+                                     across, across16, across8, [] {}};
   return kPlain;
 }
 

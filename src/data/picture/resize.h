@@ -15,6 +15,11 @@ namespace ronde::data::picture {
 constexpr int kWeightBits = 14, kRowBits = 7;
 // What a sum of rows must be multiplied by to be a byte's value, 0 to 255.
 constexpr float kSumToByte = 1.0f / static_cast<float>(1 << (kWeightBits + kRowBits));
+// The nearest byte to a sum of rows, which is never negative.
+inline std::uint8_t nearest_byte(std::int32_t sum) {
+  constexpr int kShift = kWeightBits + kRowBits;
+  return static_cast<std::uint8_t>((sum + (1 << (kShift - 1))) >> kShift);
+}
 // Bytes that must be there behind a row of pixels: weights of 0 reach so far.
 constexpr std::size_t kRowSlack = 64;
 
@@ -69,6 +74,8 @@ struct Kernels {
   // into[i] = float(sum over t of rows[t][first + i] * weight[t]) * scale[i] + shift[i]
   void (*across)(const Sum& sum, float* into);
   void (*across16)(const Sum& sum, Bf16* into);
+  // into[i] = the nearest byte to the sum; it needs no scale and no shift.
+  void (*across8)(const Sum& sum, std::uint8_t* into);
   // After the last row of a picture: what was written around the cache is there for other threads, too.
   void (*finish)();
 };

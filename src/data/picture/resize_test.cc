@@ -63,6 +63,7 @@ struct Made {
   std::vector<std::int16_t> along;
   std::vector<float> across;
   std::vector<Bf16> across16;
+  std::vector<std::uint8_t> across8;
 };
 
 Made make(const Kernels& kernels, int in, int out, RowShape shape) {
@@ -73,7 +74,8 @@ Made make(const Kernels& kernels, int in, int out, RowShape shape) {
   Random random(1, static_cast<std::uint64_t>(in));
   for (auto& byte : row) byte = static_cast<std::uint8_t>(random.below(256));
   const std::size_t count = static_cast<std::size_t>(out * shape.channels);
-  Made made{std::vector<std::int16_t>(count), std::vector<float>(count), std::vector<Bf16>(count)};
+  Made made{std::vector<std::int16_t>(count), std::vector<float>(count), std::vector<Bf16>(count),
+            std::vector<std::uint8_t>(count)};
   kernels.along(x, row.data(), shape, made.along.data());
   std::vector<std::vector<std::int16_t>> rows(static_cast<std::size_t>(y.taps), std::vector<std::int16_t>(count + 2));
   std::vector<const std::int16_t*> starts;
@@ -93,6 +95,7 @@ Made make(const Kernels& kernels, int in, int out, RowShape shape) {
                 .shift = shift.data()};
   kernels.across(sum, made.across.data());
   kernels.across16(sum, made.across16.data());
+  kernels.across8(sum, made.across8.data());
   return made;
 }
 
@@ -108,6 +111,7 @@ TEST(Kernels, VectorUnitsGiveTheSameBits) {
         ASSERT_EQ(std::memcmp(plain.across16.data(), fast.across16.data(), plain.across16.size() * sizeof(Bf16)), 0);
         for (std::size_t i = 0; i < plain.across.size(); ++i)
           ASSERT_EQ(plain.across16[i].bits, to_bf16(plain.across[i]).bits);
+        EXPECT_EQ(plain.across8, fast.across8);
       }
 }
 

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include <cstring>
+#include <type_traits>
 
 #define RONDE_AVX2 [[gnu::target("avx2")]]
 
@@ -135,8 +136,12 @@ struct Weights {
   __m256i pairs[kPairs > 0 ? kPairs : 1];
 };
 
+struct Integers16 {
+  __m256i low, high;
+};
+
 template <int kPairs>
-RONDE_AVX2 inline Floats16 sum_rows(const Sum& sum, const Weights<kPairs>& weights, std::size_t i) {
+RONDE_AVX2 inline Integers16 sum_totals(const Sum& sum, const Weights<kPairs>& weights, std::size_t i) {
   __m256i even = _mm256_setzero_si256(), odd = even;  // numbers 0 to 3 and 8 to 11; 4 to 7 and 12 to 15
   const std::size_t at = sum.first + i;
   const int pairs = kPairs > 0 ? kPairs : sum.axis->taps / 2;
@@ -147,8 +152,11 @@ RONDE_AVX2 inline Floats16 sum_rows(const Sum& sum, const Weights<kPairs>& weigh
     even = _mm256_add_epi32(even, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), weight));
     odd = _mm256_add_epi32(odd, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), weight));
   }
-  const __m256 low = _mm256_cvtepi32_ps(_mm256_permute2x128_si256(even, odd, 0x20));
-  const __m256 high = _mm256_cvtepi32_ps(_mm256_permute2x128_si256(even, odd, 0x31));
+  return {_mm256_permute2x128_si256(even, odd, 0x20), _mm256_permute2x128_si256(even, odd, 0x31)};
+}
+
+RONDE_AVX2 inline Floats16 scaled(const Sum& sum, const Integers16& totals, std::size_t i) {
+  const __m256 low = _mm256_cvtepi32_ps(totals.low), high = _mm256_cvtepi32_ps(totals.high);
   return {_mm256_add_ps(_mm256_mul_ps(low, _mm256_loadu_ps(sum.scale + i)), _mm256_loadu_ps(sum.shift + i)),
           _mm256_add_ps(_mm256_mul_ps(high, _mm256_loadu_ps(sum.scale + i + 8)), _mm256_loadu_ps(sum.shift + i + 8))};
 }
@@ -158,8 +166,8 @@ Sum rest_of(const Sum& sum, std::size_t done) {
   Sum rest = sum;
   rest.first += done;
   rest.count -= done;
-  rest.scale += done;
-  rest.shift += done;
+  if (rest.scale) rest.scale += done;  // bytes have none
+  if (rest.shift) rest.shift += done;
   return rest;
 }
 
@@ -191,13 +199,30 @@ RONDE_AVX2 inline void store(Bf16* into, const Floats16& values, bool around) {
     _mm256_storeu_si256(at, ordered);
 }
 
+// As nearest_byte(). So few bytes are not worth a way around the cache.
+RONDE_AVX2 inline void store(std::uint8_t* into, const Integers16& totals) {
+  constexpr int kShift = kWeightBits + kRowBits;
+  const __m256i half = _mm256_set1_epi32(1 << (kShift - 1));
+  const __m256i low = _mm256_srai_epi32(_mm256_add_epi32(totals.low, half), kShift);
+  const __m256i high = _mm256_srai_epi32(_mm256_add_epi32(totals.high, half), kShift);
+  const __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+  const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(into), bytes);
+}
+
 template <int kPairs, class T>
 RONDE_AVX2 std::size_t add_rows(const Sum& given, T* into) {
   const Sum sum = given;  // a copy that no store can change, as far as the compiler sees
   const Weights<kPairs> weights(sum);
   const bool around = !sum.read_soon && reinterpret_cast<std::uintptr_t>(into) % sizeof(__m256) == 0;
   std::size_t i = 0;
-  for (; i + 16 <= sum.count; i += 16) store(into + i, sum_rows(sum, weights, i), around);
+  for (; i + 16 <= sum.count; i += 16) {
+    const Integers16 totals = sum_totals(sum, weights, i);
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+      store(into + i, totals);
+    else
+      store(into + i, scaled(sum, totals, i), around);
+  }
   return i;
 }
 
@@ -218,10 +243,15 @@ RONDE_AVX2 void across16(const Sum& sum, Bf16* into) {
   plain_kernels().across16(rest_of(sum, done), into + done);
 }
 
+RONDE_AVX2 void across8(const Sum& sum, std::uint8_t* into) {
+  const std::size_t done = add_rows(sum, into);
+  plain_kernels().across8(rest_of(sum, done), into + done);
+}
+
 }  // namespace
 
 const Kernels* avx2_kernels() {
-  static constexpr Kernels kAvx2 = {along, across, across16, [] { _mm_sfence(); }};
+  static constexpr Kernels kAvx2 = {along, across, across16, across8, [] { _mm_sfence(); }};
   return __builtin_cpu_supports("avx2") ? &kAvx2 : nullptr;
 }
 
