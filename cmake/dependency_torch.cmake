@@ -19,6 +19,12 @@ endif()
 record_part(NAME libtorch FOUND ${RONDE_TORCH} VERSION "${Torch_VERSION}" PACKAGE "pip: torch"
             PURPOSE "tensors, autograd, kernels" DETAIL "${TORCH_INSTALL_PREFIX}")
 
+# Graphs of whole steps are torch's own, and only in a libtorch for CUDA.
+set(RONDE_HAVE_TORCH_CUDA NO)
+if(RONDE_TORCH AND TARGET torch_cuda AND NOT RONDE_CUDA STREQUAL OFF)
+  set(RONDE_HAVE_TORCH_CUDA YES)
+endif()
+
 # use_torch(target PUBLIC|PRIVATE): libtorch's headers and libraries, also where the program is installed. Whoever uses an
 # installed Ronde finds its own libtorch.
 function(use_torch target scope)

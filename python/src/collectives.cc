@@ -1,3 +1,5 @@
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <pybind11/stl.h>
 
 #include "parts.h"
@@ -18,7 +20,9 @@ comm::Buffer buffer_by_rows(const at::Tensor& tensor) {
   return buffer;
 }
 
-comm::Memory allocate(at::TensorOptions options, comm::DType, const comm::Shape& shape) {
+// In the stream in which the caller uses the result: torch keeps memory by stream.
+comm::Memory allocate(at::TensorOptions options, std::optional<c10::Stream> stream, const comm::Shape& shape) {
+  const c10::OptionalStreamGuard guard(stream);
   auto made = std::make_shared<at::Tensor>(at::empty({static_cast<std::int64_t>(shape.elements())}, options));
   return {.data = made->data_ptr(), .owner = made};
 }
@@ -47,19 +51,24 @@ Prepared prepare(const at::Tensor& tensor, at::Tensor output, comm::Request like
   const bool in_place = output.defined() && output.is_same(tensor);
   Prepared prepared{.request = std::move(like), .part = {.input = tensor, .output = std::move(output)}};
   auto& [request, part] = prepared;
-  const bool on_host = tensor.is_cpu();
+  const bool as_it_is = parallel::travels_as_it_is(tensor);
   part.device = tensor.device();
-  if (!on_host) part.input = tensor.cpu();
+  if (!as_it_is) part.input = tensor.cpu();
   request.input = buffer_by_rows(part.input);
+  request.stream = parallel::stream_of(part.input);
   if (part.output.defined()) {
-    if (!on_host)
+    if (!as_it_is)
       part.copy = part.input;  // reduced in place there
     else if (!in_place)
       request.output = buffer_by_rows(part.output);
   } else {
     if (tensor.dim() > 0) part.row = tensor.sizes().slice(1).vec();
-    const auto options = at::TensorOptions(tensor.scalar_type());
-    request.allocate = [options](comm::DType type, const comm::Shape& shape) { return allocate(options, type, shape); };
+    const auto options = part.input.options().requires_grad(false);
+    std::optional<c10::Stream> stream;
+    if (part.input.is_cuda()) stream = c10::impl::VirtualGuardImpl(at::kCUDA).getStream(part.input.device());
+    request.allocate = [options, stream](comm::DType, const comm::Shape& shape) {
+      return allocate(options, stream, shape);
+    };
   }
   return prepared;
 }

@@ -17,11 +17,12 @@ void run_on(const NamedTensors& tensors, const comm::Group& group, const comm::R
   std::vector<torch::Tensor> travelling;  // the tensor itself, or a copy that can travel
   std::vector<comm::Request> requests;
   for (const auto& [name, tensor] : tensors) {
-    const bool as_it_is = tensor.is_cpu() && tensor.is_contiguous();
-    travelling.push_back(as_it_is ? tensor.detach() : tensor.detach().cpu().contiguous());
+    const torch::Tensor values = tensor.detach();
+    travelling.push_back((travels_as_it_is(values) ? values : values.cpu()).contiguous());
     comm::Request& request = requests.emplace_back(like);
     request.name += name;
     request.input = buffer_of(travelling.back());
+    request.stream = stream_of(travelling.back());
   }
   const auto handles = group.submit(std::move(requests));
   for (std::size_t i = 0; i < handles.size(); ++i) {

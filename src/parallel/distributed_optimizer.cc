@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
@@ -10,6 +11,35 @@
 #include "ronde/trace/span.h"
 
 namespace ronde::parallel {
+namespace {
+
+using torch::Tensor;
+
+constexpr double kTiny = 1e-6;  // beside a norm, as torch has it
+
+// Over all of them, in f64. REQUIRES: there is one.
+Tensor norm_of(const std::vector<Tensor>& gradients) {
+  std::vector<Tensor> dense;
+  for (const Tensor& gradient : gradients)
+    dense.push_back(gradient.is_sparse() ? gradient.coalesce().values() : gradient);
+  return torch::stack(at::_foreach_norm(dense)).to(torch::kFloat64).norm();
+}
+
+// By a number in device memory. Those of a short type are multiplied in f32, as they are by a number of the host.
+void multiply(const std::vector<Tensor>& gradients, const Tensor& factor) {
+  std::map<torch::ScalarType, std::vector<Tensor>> by_type;
+  for (const Tensor& gradient : gradients) {
+    const Tensor values = gradient.is_sparse() ? gradient._values() : gradient;
+    if (c10::isReducedFloatingType(values.scalar_type()))
+      values.copy_(values.to(torch::kFloat32).mul_(factor.to(torch::kFloat32)));
+    else
+      by_type[values.scalar_type()].push_back(values);
+  }
+  for (auto& [type, some] : by_type) at::_foreach_mul_(some, factor.to(type));
+}
+
+}  // namespace
+
 struct DistributedOptimizer::Impl {
   Impl(torch::optim::Optimizer& inner, const NamedTensors& names, const comm::Group& ranks, DistributedOptions options)
       : optimizer(inner), group(ranks), local(options.local), gradients(names, ranks, std::move(options)) {}
@@ -24,6 +54,13 @@ struct DistributedOptimizer::Impl {
   std::vector<torch::Tensor> parameters() const {
     std::vector<torch::Tensor> all;
     for (const auto& one : optimizer.param_groups()) all.insert(all.end(), one.params().begin(), one.params().end());
+    return all;
+  }
+
+  std::vector<Tensor> defined_gradients() const {
+    std::vector<Tensor> all;
+    for (const Tensor& parameter : parameters())
+      if (parameter.grad().defined()) all.push_back(parameter.grad());
     return all;
   }
 };
@@ -53,17 +90,24 @@ void DistributedOptimizer::synchronize() {
 double DistributedOptimizer::clip_grad_norm(double most) {
   synchronize();
   torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> gradients, norms;
-  for (const torch::Tensor& parameter : impl_->parameters())
-    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  for (const torch::Tensor& gradient : gradients)
-    norms.push_back((gradient.is_sparse() ? gradient.coalesce().values() : gradient).norm().to(torch::kFloat64));
-  if (norms.empty()) return 0;
-  const double norm = torch::stack(norms).norm().item<double>();
-  constexpr double kTiny = 1e-6;  // as torch has it
+  std::vector<Tensor> gradients = impl_->defined_gradients();
+  if (gradients.empty()) return 0;
+  const double norm = norm_of(gradients).item<double>();
   const double scale = most / (norm + kTiny);
   if (std::isfinite(norm) && scale < 1)
     for (torch::Tensor& gradient : gradients) gradient.mul_(scale);
+  return norm;
+}
+
+Tensor DistributedOptimizer::clip_grad_norm_on_device(double most) {
+  synchronize();
+  torch::NoGradGuard no_grad;
+  const std::vector<Tensor> gradients = impl_->defined_gradients();
+  if (gradients.empty()) return torch::zeros({}, torch::kFloat64);
+  const Tensor norm = norm_of(gradients);
+  // A factor of 1 leaves every bit as it is. (A number divided by a tensor would be its reciprocal, multiplied.)
+  const Tensor scale = torch::full_like(norm, most).div_(norm + kTiny).clamp_max_(1);
+  multiply(gradients, torch::where(norm.isfinite(), scale, torch::ones_like(scale)));
   return norm;
 }
 
@@ -74,7 +118,14 @@ void DistributedOptimizer::measure_gradients(bool on) {
 GradientNorms DistributedOptimizer::gradient_norms() {
   synchronize();
   RONDE_SPAN("gradient norms");
-  return {.local = impl_->gradients.local_squared_norm(), .reduced = impl_->gradients.part_of_reduced_norm()};
+  const Tensor values = gradient_norm_values().to(torch::kCPU);
+  return {.local = values[0].item<double>(), .reduced = values[1].item<double>()};
+}
+
+torch::Tensor DistributedOptimizer::gradient_norm_values() {
+  synchronize();
+  const Tensor reduced = impl_->gradients.part_of_reduced_norm();
+  return torch::stack({impl_->gradients.local_squared_norm().to(reduced.device()), reduced});
 }
 
 torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClosure& closure) {

@@ -77,12 +77,17 @@ class DistributedOptimizer {
   // synchronize(), then scales gradients down so that their norm over all parameters is at most `most`. Returns what
   // the norm was; infinite or not a number: nothing was scaled.
   double clip_grad_norm(double most);
+  // The same without a wait for the device: the norm stays there, in f64, and kernels alone decide whether to scale.
+  // (Sparse gradients do wait: their indices are brought together.)
+  torch::Tensor clip_grad_norm_on_device(double most);
 
   // Whether norms are taken from the next backward pass on; that costs a look at every gradient.
   void measure_gradients(bool on);
   // synchronize(), then what was measured. In a group of one rank `local` is of the first backward pass of the step.
   // REQUIRES: measure_gradients(true) before the backward passes of this step.
   GradientNorms gradient_norms();
+  // The same as f64 [2], where the gradients are: nobody waits for a GPU.
+  torch::Tensor gradient_norm_values();
 
   // synchronize(), then the optimizer's step. With a closure (LBFGS): it zeroes gradients by this object's zero_grad()
   // and runs the backward pass; gradients are reduced after each call.

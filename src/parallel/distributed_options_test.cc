@@ -191,6 +191,44 @@ TEST(DistributedOptions, ClippingSparesWhatIsNotFinite) {
   });
 }
 
+// On the device the same is done to gradients of every type, and the norm is the same number, though nobody waits.
+TEST(DistributedOptions, ClippingOnTheDeviceIsThatOfTheHost) {
+  const auto clipped = [](comm::Engine& engine, double factor, bool on_device) {
+    const Tensor doubles = vector_of(1), floats = torch::ones({3, 2}).requires_grad_(),
+                 halves = torch::ones({5}, torch::kBFloat16).requires_grad_(),
+                 table = torch::ones({6, 2}).requires_grad_();
+    torch::optim::SGD sgd{{doubles, floats, halves, table}, 1.0};
+    DistributedOptimizer optimizer(sgd, {{"a", doubles}, {"b", floats}, {"c", halves}, {"d", table}}, engine.world());
+    const Tensor rows = torch::embedding(table, torch::tensor({1, 4, 1}), -1, false, /*sparse=*/true);
+    ((doubles * torch::arange(4)).sum() * factor + (floats * torch::arange(2)).sum() * 0.7 +
+     (halves * torch::arange(5)).sum() * 0.3 + rows.sum())
+        .backward();
+    std::vector<Tensor> found;
+    if (on_device) {
+      const Tensor norm = optimizer.clip_grad_norm_on_device(2.0);
+      EXPECT_EQ(norm.scalar_type(), torch::kFloat64);
+      found.push_back(norm);
+    } else {
+      found.push_back(torch::tensor(optimizer.clip_grad_norm(2.0), torch::kFloat64));
+    }
+    for (const Tensor& one : {doubles, floats, halves, table})
+      found.push_back(one.grad().is_sparse() ? one.grad().to_dense() : one.grad());
+    return found;
+  };
+  for (const double factor : {1.0, 1e-3, 0.0, double{INFINITY}, double{NAN}})
+    comm::run_ranks(2, [&](comm::Engine& engine) {
+      const auto host = clipped(engine, factor, false), device = clipped(engine, factor, true);
+      ASSERT_EQ(host.size(), device.size());
+      for (std::size_t i = 0; i < host.size(); ++i)
+        EXPECT_TRUE(torch::allclose(host[i], device[i], 0, 0, /*equal_nan=*/true)) << factor << " " << i;
+    });
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    Fixture f(engine);
+    f.optimizer.zero_grad();
+    EXPECT_EQ(f.optimizer.clip_grad_norm_on_device(1.0).item<double>(), 0);
+  });
+}
+
 // --- what is said ----------------------------------------------------------------------------------------------------
 
 TEST(DistributedOptionsComplaint, StepTwice) {

@@ -289,13 +289,13 @@ void GradientSet::measure(bool on) {
   measuring_ = on;
 }
 
-double GradientSet::local_squared_norm() const {
+torch::Tensor GradientSet::local_squared_norm() const {
   std::lock_guard lock(mutex_);
   return detail::sum_of(squares_);
 }
 
 // They are the same on all ranks, so each looks at a part.
-double GradientSet::part_of_reduced_norm() const {
+torch::Tensor GradientSet::part_of_reduced_norm() const {
   std::lock_guard lock(mutex_);
   std::vector<torch::Tensor> squares;
   for (const auto& one : all_)

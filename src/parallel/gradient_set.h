@@ -59,10 +59,10 @@ class GradientSet {
 
   // Whether norms of gradients are taken before they travel.
   void measure(bool on);
-  // The squared norm of this rank's gradients of this round, before they travelled.
-  double local_squared_norm() const;
+  // The squared norm of this rank's gradients of this round, before they travelled; where they are.
+  torch::Tensor local_squared_norm() const;
   // This rank's part of the squared norm of the reduced ones.
-  double part_of_reduced_norm() const;
+  torch::Tensor part_of_reduced_norm() const;
 
  private:
   struct Followed;

@@ -41,15 +41,21 @@ struct Moments {
 Moments moments_of_all(const Tensor& input, const comm::Group& group) {
   const std::int64_t channels = input.size(1);
   const std::int64_t count = input.numel() / channels;
-  Tensor mine = torch::zeros({1, 1 + 2 * channels}, torch::kFloat64);
+  const auto f64 = input.options().dtype(torch::kFloat64);
+  Tensor mine = torch::zeros({1, 1 + 2 * channels}, f64);
   if (count > 0) {
     const auto [variance, mean] = torch::var_mean(exact(input), all_but_channels(input), /*unbiased=*/false);
     mine[0][0] = static_cast<double>(count);
     mine[0].slice(0, 1, 1 + channels).copy_(mean);
     mine[0].slice(0, 1 + channels).copy_(variance.to(torch::kFloat64) * static_cast<double>(count));
   }
-  Tensor all = torch::empty({group.size(), 1 + 2 * channels}, torch::kFloat64);
-  group.run({.operation = comm::Operation::Allgather, .input = buffer_of(mine), .output = buffer_of(all)});
+  Tensor all = torch::empty({group.size(), 1 + 2 * channels}, f64);
+  comm::Request request;
+  request.operation = comm::Operation::Allgather;
+  request.input = buffer_of(mine);
+  request.output = buffer_of(all);
+  request.stream = stream_of(mine);
+  group.run(std::move(request));
   const Tensor counts = all.slice(1, 0, 1), means = all.slice(1, 1, 1 + channels),
                deviations = all.slice(1, 1 + channels);
   Moments moments{.count = counts.sum().item<double>()};
@@ -88,7 +94,10 @@ class Normalise : public torch::autograd::Function<Normalise> {
     const Tensor gradient = exact(gradients[0]);
     const Tensor by_bias = gradient.sum(dimensions), by_weight = (gradient * normal).sum(dimensions);
     Tensor sums = torch::stack({by_bias, by_weight}).to(torch::kFloat64);
-    group.run({.input = buffer_of(sums)});
+    comm::Request request;
+    request.input = buffer_of(sums);
+    request.stream = stream_of(sums);
+    group.run(std::move(request));
     sums /= context->saved_data["count"].toDouble();
     const Tensor by_input = along_channels(weight, input) * scale *
                             (gradient - along_channels(sums[0], input) - normal * along_channels(sums[1], input));

@@ -1,6 +1,9 @@
 #include "ronde/parallel/tensor_buffer.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include "ronde/base/error.h"
+#include "ronde/device/device.h"
 
 namespace ronde::parallel {
 
@@ -31,6 +34,16 @@ comm::Buffer buffer_of(const torch::Tensor& tensor) {
                                                     : comm::Shape({tensor.numel()});
   if (tensor.is_cuda()) buffer.device = tensor.get_device();
   return buffer;
+}
+
+bool travels_as_it_is(const torch::Tensor& tensor) {
+  return tensor.is_cpu() || (tensor.is_cuda() && device::count() > 0);
+}
+
+CUstream_st* stream_of(const torch::Tensor& tensor) {
+  if (!tensor.is_cuda()) return nullptr;
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(torch::kCUDA).getStream(tensor.device());
+  return static_cast<CUstream_st*>(stream.native_handle());
 }
 
 std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {

@@ -137,6 +137,9 @@ def test_numbers_are_those_of_the_document(open_page, document):
             assert plain(card.locator(".factor-meaning").inner_text()) == node["meaning"]
     worst = page.locator(".factor.worst").evaluate_all("nodes => nodes.map((node) => node.dataset.key)")
     assert worst == ["load_balance", "device_load_balance"]
+    rows = page.locator("#device-table tbody tr").all_text_contents()
+    assert len(rows) == len(document["devices"])
+    assert f"{100 * document['devices'][0]['busy'] / document['devices'][0]['seconds']:.0f} %" in plain(rows[0])
 
 
 def test_rows_are_those_of_the_document(open_page, document):

@@ -62,7 +62,7 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
             gather(name_ + ".values", merged.values().contiguous())};
   }
   const torch::Tensor changed = wire.compress ? wire.compress(name_, gradient) : gradient;
-  travelling_ = changed.is_cpu() ? changed : changed.cpu();
+  travelling_ = travels_as_it_is(changed) ? changed : changed.cpu();
   if (!travelling_.is_non_overlapping_and_dense()) travelling_ = travelling_.contiguous();
   std::vector<comm::Request> one(1);
   one[0].name = name_;
@@ -71,6 +71,7 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
   one[0].prescale = wire.prescale;
   one[0].postscale = wire.postscale;
   one[0].compression = wire.compression;
+  one[0].stream = stream_of(travelling_);
   one[0].keeps = std::make_shared<torch::Tensor>(travelling_);
   return one;
 }
@@ -79,7 +80,7 @@ void Gradient::finish(const Wire& wire) {
   if (handles_.size() == 2) {
     finish_sparse(wire);
   } else {
-    handles_[0].wait();
+    handles_[0].wait(stream_of(travelling_));
     torch::NoGradGuard no_grad;
     torch::Tensor& gradient = parameter_.mutable_grad();
     if (wire.decompress) travelling_ = wire.decompress(name_, travelling_);

@@ -57,7 +57,7 @@ class Gradient {
   torch::Tensor parameter_;
   bool was_sparse_ = false;
   bool sparse_again_ = false;  // travels as a dense one
-  torch::Tensor travelling_;   // dense: the gradient itself, or its copy on the host
+  torch::Tensor travelling_;   // dense: the gradient itself, or a copy that can travel
   std::vector<comm::Handle> handles_;
 };
 

@@ -22,8 +22,8 @@ torch::Tensor squared_norm(const torch::Tensor& gradient, int part, int parts) {
   return values.dot(values).to(torch::kFloat64);
 }
 
-double sum_of(const std::vector<torch::Tensor>& numbers) {
-  return numbers.empty() ? 0 : torch::stack(numbers).sum().item<double>();
+torch::Tensor sum_of(const std::vector<torch::Tensor>& numbers) {
+  return numbers.empty() ? torch::zeros({}, torch::kFloat64) : torch::stack(numbers).sum();
 }
 
 }  // namespace ronde::parallel::detail

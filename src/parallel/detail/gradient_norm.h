@@ -10,6 +10,6 @@ namespace ronde::parallel::detail {
 // so that a GPU need not be waited for.
 torch::Tensor squared_norm(const torch::Tensor& gradient, int part = 0, int parts = 1);
 
-double sum_of(const std::vector<torch::Tensor>& numbers);
+torch::Tensor sum_of(const std::vector<torch::Tensor>& numbers);
 
 }  // namespace ronde::parallel::detail
