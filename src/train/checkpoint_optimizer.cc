@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/train/fused.h"
 #include "ronde/train/lamb.h"
 #include "ronde/train/lars.h"
 
@@ -129,6 +130,7 @@ void add_wanted(const std::string& name, const torch::Tensor& parameter, const T
 
 TensorMap state_tensors(const Optimizer& optimizer, const NamedParameters& parameters) {
   TensorMap tensors;
+  if (const Fused* known = fused(optimizer)) known->settle();
   with_state_kind(optimizer, [&]<class State>(std::type_identity<State>) {
     for (const auto& [name, parameter] : named(optimizer, parameters)) {
       const auto at = optimizer.state().find(parameter.unsafeGetTensorImpl());

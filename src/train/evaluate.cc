@@ -3,6 +3,7 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/feed.h"
 #include "ronde/train/input.h"
 #include "ronde/train/precision.h"
 #include "ronde/train/tally.h"
@@ -22,11 +23,11 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
                                 .pipeline = pipeline_of(session)});
   const Precision precision = parse_precision(session.settings().get<"train.precision">());
   Tally tally(samples.kind().target, samples.kind().classes);
-  while (const auto next = loader.next()) {
-    if (next->size() == 0) continue;
-    const Samples part = samples_of(*next, {0, next->size()}, task, session.device());
-    const auto outputs = forward_in(precision, *task.network, part.inputs);
-    tally.add(outputs, part.targets, task.plain_loss(outputs, part.targets).item<double>());
+  Feed feed(loader, session, task);
+  while (const auto part = feed.next()) {
+    if (part->size() == 0) continue;
+    const auto outputs = forward_in(precision, *task.network, part->inputs);
+    tally.add(outputs, part->plain, task.plain_loss(outputs, part->plain).item<double>());
   }
   task.network->train();
   return tally.together(session.world());

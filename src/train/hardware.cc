@@ -1,5 +1,7 @@
 #include "ronde/train/hardware.h"
 
+#include <cstdlib>
+
 #include "ronde/device/device.h"
 
 namespace ronde::train {
@@ -21,7 +23,9 @@ void apply_device_settings(const Settings& settings) {
   context.setAllowTF32CuDNN(settings.get<"device.tf32">());
   context.setBenchmarkCuDNN(settings.get<"device.cudnn_autotune">() && !deterministic);
   context.setDeterministicCuDNN(deterministic);
-  if (deterministic) context.setDeterministicAlgorithms(true, false);
+  if (!deterministic) return;
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // torch insists, on a GPU
+  context.setDeterministicAlgorithms(true, false);
 }
 
 void announce_arithmetic(const Session& session, const Log& log) {

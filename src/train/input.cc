@@ -4,6 +4,7 @@
 #include "ronde/data/advice.h"
 #include "ronde/data/records.h"
 #include "ronde/data/settings.h"
+#include "ronde/train/device_input.h"
 
 namespace ronde::train {
 
@@ -11,6 +12,7 @@ data::Parts open_data(const Session& session) {
   const Settings& settings = session.settings();
   const auto open = [&] {
     auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
+    source.picture.u8 = touches_on_device(settings, session.device());
     if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
     return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">());
   };
@@ -36,6 +38,7 @@ data::PipelineOptions pipeline_of(const Session& session) {
   options.say = [log = Log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()})](
                     const std::string& sentence) { log.warn("{}", sentence); };
   options.recorder = session.recorder();
+  if (session.device().is_cuda()) options.device = session.device().index();
   return options;
 }
 

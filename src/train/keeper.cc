@@ -173,7 +173,8 @@ void Keeper::keep(const Standing& standing, const models::Network& network, cons
   kept_step_ = standing.step;
   kept_extra_ = standing.extra;
   if (!writer_) return;
-  if (const auto bad = first_not_finite(network))
+  // In f16 gradients overflow now and then, and the step is skipped.
+  if (const auto bad = first_not_finite(network, session_.settings().get<"train.precision">() != "f16"))
     return log_.warn("no checkpoint of step {} is kept: {} is not finite", standing.step, *bad);
   Checkpoint checkpoint{.info = {.step = standing.step,
                                  .epoch = standing.position.epoch,

@@ -15,7 +15,6 @@
 #include "ronde/train/finite.h"
 #include "ronde/train/lars.h"
 #include "ronde/train/local_sgd.h"
-#include "ronde/train/mixup.h"
 #include "ronde/train/optimizers.h"
 
 namespace ronde::train {
@@ -34,7 +33,6 @@ Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
       plan_(plan_of(session.settings(), task)),
-      mixup_(mixup_of(session.settings(), task.target(), plan_.batch, session.size())),
       schedule_(schedule_of(session.settings(), plan_.batches())),
       passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
       sync_every_(checked_sync_every(session.settings())),
@@ -42,7 +40,9 @@ Learner::Learner(const Session& session, Task& task)
       clip_norm_(session.settings().get<"train.clip_norm">()),
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
       precision_(parse_precision(session.settings().get<"train.precision">())),
-      optimizer_(make_optimizer(session.settings(), task.network->parameters())) {
+      optimizer_(make_optimizer(session.settings(), task.network->parameters())),
+      fused_(fused(*optimizer_)),
+      numbers_(session.device()) {
   const Settings& settings = session.settings();
   load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
@@ -56,40 +56,130 @@ Learner::Learner(const Session& session, Task& task)
                                           .accumulate = passes_,
                                           .overlap = settings.get<"train.overlap">(),
                                           .local = sync_every_ > 1});
-  if (precision_ == Precision::F16) scaling_.emplace(session, *task.network);
+  if (precision_ == Precision::F16) {
+    if (fused_ && (sync_every_ == 1 || session.size() == 1))
+      scale_on_device(scaler_of(settings.get<"train.loss_scale">()));
+    else
+      scaling_.emplace(session, *task.network);
+  }
   const models::ModuleTraceOptions traced{.modules = settings.get<"trace.modules">(),
                                           .operators = settings.get<"trace.operators">()};
   if (session.recorder() && (traced.modules || traced.operators))
     modules_.emplace(*task.network, *session.recorder(), traced);
+  const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});
+  const bool insists = settings.get<"train.graph">() == "on";
+  const std::string why_not = why_no_graph(graph_facts());
+  if (why_not.empty()) graph_.emplace(session.world(), log, insists);
+  if (!why_not.empty() && insists) throw Error::bad_input("train.graph is on, but {}", why_not);
 }
 
-Totals Learner::step(std::int64_t number, const data::Batch& batch) {
+void Learner::scale_on_device(const LossScaler& scaler) {
+  counted_ = scaler;
+  device_scaling_.emplace(*task_.network, scaler);
+  fused_->set_scaling({}, device_scaling_->overflow());
+}
+
+GraphFacts Learner::graph_facts() const {
+  const Settings& settings = session_.settings();
+  GraphFacts facts;
+  facts.setting = settings.get<"train.graph">();
+  facts.on_gpu = session_.device().is_cuda();
+  facts.why_no_graphs = StepGraph::why_none();
+  facts.optimizer = settings.get<"optimizer.name">();
+  facts.fused = fused_ != nullptr;
+  facts.f16_on_host = scaling_.has_value();
+  facts.local = sync_every_ > 1;
+  facts.ranks = session_.size();
+  facts.traced_modules = modules_.has_value();
+  facts.recompute = settings.get<"model.recompute">();
+  return facts;
+}
+
+const LossScaler* Learner::scaler() const {
+  if (device_scaling_) return &counted_;
+  return scaling_ ? &scaling_->scaler() : nullptr;
+}
+
+void Learner::step(std::int64_t number, const StepBatch& batch) {
   const double waited = distributed_->seconds_waited();
-  learning_rate_ = learning_rate_at(batch);
+  learning_rate_ = learning_rate_at(batch.facts);
   set_learning_rate(*optimizer_, learning_rate_);
   // Whatever is random inside the network depends on nothing that went before.
   torch::manual_seed(
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
-  distributed_->zero_grad();
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
-  distributed_->measure_gradients(measured);
-  if (scaling_) scaling_->begin_step();
-  Totals totals;
-  for (int i = 0; i < passes_; ++i) pass(number, batch, data::share({0, batch.size()}, i, passes_), totals);
-  if (measured) totals.noise = measured_noise(batch);
-  if (!scaling_ || unscale(number)) {
-    if (clip_norm_ > 0) distributed_->clip_grad_norm(clip_norm_);
-    distributed_->step();
+  const auto work = [&](const StepBatch& seen) { return one_step(number, seen, measured); };
+  const torch::Tensor values = graph_ && !measured ? graph_->run(batch, work,
+                                                                 {.prepare = [this] { fused_->prepare_step(); },
+                                                                  .recorded = [this] { fused_->captured(); },
+                                                                  .launched = [this] { fused_->replayed(); }})
+                                                   : work(batch);
+  StepFacts facts{.step = number, .samples = batch.size(), .learning_rate = learning_rate_};
+  if (measured) {
+    const std::int64_t some = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
+    facts.noise_samples = static_cast<double>(some);
+    facts.noise_weight = session_.size() / static_cast<double>(batch.global_size());
   }
-  totals.comm_wait = distributed_->seconds_waited() - waited;
-  if (sync_every_ == 1) return totals;
-  apart_ = true;
-  if (number % sync_every_ == 0) {
+  facts.comm_wait = distributed_->seconds_waited() - waited;
+  apart_ = sync_every_ > 1;
+  if (apart_ && number % sync_every_ == 0) {
     const auto begin = monotonic_now();
     come_together();
-    totals.comm_wait += std::chrono::duration<double>(monotonic_now() - begin).count();
+    facts.comm_wait += std::chrono::duration<double>(monotonic_now() - begin).count();
   }
+  numbers_.send(facts, values);
+}
+
+// All of a step that happens on the device; a GPU is at it for much longer than this takes. Returns StepValues.
+torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, bool measured) {
+  distributed_->zero_grad();
+  distributed_->measure_gradients(measured);
+  if (scaling_) scaling_->begin_step();
+  if (device_scaling_) device_scaling_->begin_step();
+  torch::Tensor score;
+  for (int i = 0; i < passes_; ++i) {
+    const torch::Tensor some = pass(number, batch.part(data::share({0, batch.size()}, i, passes_)));
+    score = score.defined() ? score + some : some;
+  }
+  torch::Tensor rest = torch::zeros({kStepValues - kScoreValues}, score.options());
+  if (measured) rest.slice(0, 0, 2).copy_(distributed_->gradient_norm_values());
+  bool goes = true;
+  if (scaling_) {
+    rest.slice(0, 0, 2).div_(scaling_->scaler().scale * scaling_->scaler().scale);
+    goes = unscale(number);
+  } else if (device_scaling_) {
+    distributed_->synchronize();
+    if (measured) rest.slice(0, 0, 2).div_(device_scaling_->scale().square());
+    rest.slice(0, 2, 3).copy_(device_scaling_->unscale());
+  }
+  if (goes && clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
+  if (goes) distributed_->step();
+  return torch::cat({score, rest});
+}
+
+std::optional<Totals> Learner::finished(std::size_t most_left) {
+  const auto read = numbers_.read(most_left);
+  if (!read) return {};
+  const auto& [facts, values] = *read;
+  Totals totals{.step = facts.step, .learning_rate = facts.learning_rate};
+  totals.comm_wait = facts.comm_wait;
+  if (device_scaling_) count_overflow(facts.step, values[kScoreValues + 2] != 0);
+  if (!std::isfinite(values[0]) && !scaling_ && !device_scaling_)
+    throw Error(Error::Kind::System,
+                fmt::format("the loss is not a finite number in step {} on rank {} (on a GPU that is seen a step "
+                            "later); a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
+                            facts.step, session_.rank()));
+  if (std::isfinite(values[0])) totals.score = score_from_values(values.data(), facts.samples);
+  if (facts.noise_samples > 0)
+    totals.noise = noise_sums(values[kScoreValues], values[kScoreValues + 1], facts.noise_samples, facts.noise_weight);
   return totals;
+}
+
+// By the rules by which the device has decided.
+void Learner::count_overflow(std::int64_t number, bool overflow) {
+  if (!overflow) return counted_.step_was_good();
+  counted_.step_overflowed();
+  if (counted_.hopeless()) give_up_scaling(number, counted_, *task_.network);
 }
 
 void Learner::come_together() {
@@ -98,18 +188,9 @@ void Learner::come_together() {
 
 // By the batches that an epoch really has: its rest, which is dropped, is no part of it. A whole number, unless the
 // batch was another one before a break.
-double Learner::learning_rate_at(const data::Batch& batch) const {
-  const auto& facts = batch.facts();
+double Learner::learning_rate_at(const data::Batch::Facts& facts) const {
   return schedule_.at(static_cast<double>(facts.epoch * plan_.batches()) +
                       static_cast<double>(facts.global.begin) / static_cast<double>(plan_.batch));
-}
-
-NoiseSums Learner::measured_noise(const data::Batch& batch) {
-  const parallel::GradientNorms norms = distributed_->gradient_norms();
-  const std::int64_t samples = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
-  const double scale = scaling_ ? scaling_->scaler().scale : 1;  // of the loss, and so of gradients
-  return noise_sums(norms.local / (scale * scale), norms.reduced / (scale * scale), static_cast<double>(samples),
-                    session_.size() / static_cast<double>(batch.global_size()));
 }
 
 // False: this step is skipped, on all ranks.
@@ -122,54 +203,64 @@ bool Learner::unscale(std::int64_t number) {
 
 std::map<std::string, std::string> Learner::extra() const {
   std::map<std::string, std::string> extra;
-  if (scaling_) extra[kScalerKey] = to_text(scaling_->scaler());
+  // The host hears of a step's overflow when the next one is under way; weights are those of the last.
+  if (device_scaling_)
+    extra[kScalerKey] = to_text(device_scaling_->now(counted_));
+  else if (scaling_)
+    extra[kScalerKey] = to_text(scaling_->scaler());
   return extra;
 }
 
 void Learner::restore(const std::map<std::string, std::string>& extra) {
-  if (const auto found = extra.find(kScalerKey); scaling_ && found != extra.end())
-    scaling_->go_on_from(parse_scaler(found->second, scaling_->scaler()));
+  const auto found = extra.find(kScalerKey);
+  if (!scaler() || found == extra.end()) return;
+  const LossScaler before = parse_scaler(found->second, *scaler());
+  if (scaling_) return scaling_->go_on_from(before);
+  counted_ = before;
+  device_scaling_->set(before);
 }
 
 // Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The
 // optimizer averages over ranks, hence their number. A share may be empty, and its rank still takes part.
-void Learner::pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals) {
-  const Samples samples = samples_of(batch, part, task_, session_.device());
-  const bool mixes = mixup_ > 0 && part.size() > 0;
-  const Samples seen = mixes ? mixed(samples, mixup_, seed_, batch.facts().epoch,
-                                     batch.facts().local.begin + part.begin, batch.facts().kind.classes)
-                             : samples;
+torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
   torch::Tensor output, loss;
   using models::ModuleTrace;
   ModuleTrace* const modules = modules_ ? &*modules_ : nullptr;
   {
     RONDE_SPAN("forward");
     const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Forward);
-    output = forward_in(precision_, *task_.network, seen.inputs);
-    loss = task_.loss(output, seen.targets);
+    output = forward_in(precision_, *task_.network, part.inputs);
+    loss = task_.loss(output, part.targets);
   }
-  if (part.size() > 0) {
-    torch::NoGradGuard no_grad;
-    const double sum = (task_.smoothed || mixes ? task_.plain_loss(output, samples.targets) : loss).item<double>();
-    const bool finite = std::isfinite(sum);
-    if (!finite && !scaling_) give_up(number, samples, output);
-    if (!finite) scaling_->overflowed();  // the score of these samples is lost with the step
-    if (finite)
-      totals.score +=
-          score_of(batch.facts().kind.target, output.detach(), samples.targets, sum / static_cast<double>(part.size()));
+  torch::Tensor score;
+  {
+    const torch::NoGradGuard no_grad;
+    if (part.size() > 0)
+      score = score_values(part.facts.kind.target, output.detach(), part.plain,
+                           task_.smoothed || part.mixed() ? task_.plain_loss(output, part.plain) : loss);
+    else
+      score = torch::zeros({kScoreValues}, output.options().dtype(torch::kFloat64));
+    // On the CPU it costs nothing to look at once.
+    if (part.size() > 0 && (score.is_cpu() || scaling_)) check_loss(number, score[0].item<double>(), part, output);
   }
   RONDE_SPAN("backward");
   const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Backward);
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
-  const double scale = scaling_ ? scaling_->factor() : 1.0;
-  (loss * (scale * session_.size() / static_cast<double>(batch.global_size()))).backward();
+  const double share = session_.size() / static_cast<double>(part.global_size());
+  if (device_scaling_)
+    (device_scaling_->scaled(loss) * share).backward();
+  else
+    (loss * ((scaling_ ? scaling_->factor() : 1.0) * share)).backward();
+  return score;
 }
 
-void Learner::give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const {
+void Learner::check_loss(std::int64_t number, double sum, const StepBatch& part, const torch::Tensor& output) {
+  if (std::isfinite(sum) || device_scaling_) return;
+  if (scaling_) return scaling_->overflowed();
   std::string first = "the loss";
   if (!all_finite(output)) first = "the network's output";
   if (const auto found = first_not_finite(*task_.network)) first = *found;
-  if (!all_finite(samples.inputs)) first = "the input";
+  if (!all_finite(part.inputs)) first = "the input";
   throw Error(
       Error::Kind::System,
       fmt::format("the loss is not a finite number in step {} on rank {}: the first tensor that is not finite is {}; "

@@ -10,10 +10,16 @@
 #include "ronde/models/module_trace.h"
 #include "ronde/parallel/distributed_optimizer.h"
 #include "ronde/parallel/gradient_scope.h"
+#include "ronde/train/device_scaling.h"
+#include "ronde/train/fused.h"
+#include "ronde/train/graph_rules.h"
+#include "ronde/train/graphed_step.h"
 #include "ronde/train/loss_scaling.h"
 #include "ronde/train/precision.h"
 #include "ronde/train/schedule.h"
 #include "ronde/train/session.h"
+#include "ronde/train/step_batch.h"
+#include "ronde/train/step_numbers.h"
 #include "ronde/train/task.h"
 #include "ronde/train/totals.h"
 
@@ -25,11 +31,16 @@ class Learner {
   // All ranks begin with the weights of rank 0.
   Learner(const Session& session, Task& task);
 
-  // One step on this rank's part of a batch. Returns what this rank has seen.
+  // One step on this rank's part of a batch. A GPU may still be at it when this returns.
   // In f16 a step whose gradients overflow on any rank is skipped on all of them.
-  // FAILS WITH: as Handle::wait(); System when the loss is not finite, or gradients overflow many times in a row,
-  // naming the step and the first tensor that is not.
-  Totals step(std::int64_t number, const data::Batch& batch);
+  // FAILS WITH: as Handle::wait(); on the CPU, as finished().
+  void step(std::int64_t number, const StepBatch& batch);
+
+  // What this rank has seen in the oldest step that it was not asked for yet; nothing, when at most `most_left` of them
+  // are left. Waits for a GPU.
+  // FAILS WITH: System when the loss is not finite, or gradients overflow many times in a row, naming the step and,
+  // where it is known, the first tensor that is not.
+  std::optional<Totals> finished(std::size_t most_left = 0);
 
   // Local SGD: brings ranks together that have trained alone since; otherwise they are. All ranks call it, after the
   // same step, before anyone looks at the weights. FAILS WITH: as Handle::wait().
@@ -38,23 +49,25 @@ class Learner {
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
   double learning_rate() const { return learning_rate_; }  // of the last step
   // f16: how losses are scaled; otherwise none.
-  const LossScaler* scaler() const { return scaling_ ? &scaling_->scaler() : nullptr; }
+  const LossScaler* scaler() const;
 
   // What a checkpoint needs to know besides weights and optimizer.
   std::map<std::string, std::string> extra() const;
   void restore(const std::map<std::string, std::string>& extra);
 
  private:
-  double learning_rate_at(const data::Batch& batch) const;
-  NoiseSums measured_noise(const data::Batch& batch);
-  void pass(std::int64_t number, const data::Batch& batch, data::Range part, Totals& totals);
+  double learning_rate_at(const data::Batch::Facts& facts) const;
+  torch::Tensor one_step(std::int64_t number, const StepBatch& batch, bool measured);
+  torch::Tensor pass(std::int64_t number, const StepBatch& part);
   bool unscale(std::int64_t number);
-  [[noreturn]] void give_up(std::int64_t number, const Samples& samples, const torch::Tensor& output) const;
+  void check_loss(std::int64_t number, double sum, const StepBatch& part, const torch::Tensor& output);
+  void count_overflow(std::int64_t number, bool overflow);
+  GraphFacts graph_facts() const;
+  void scale_on_device(const LossScaler& scaler);
 
   const Session& session_;
   Task& task_;
   const data::BatchPlan plan_;
-  const double mixup_;  // 0: off
   const Schedule schedule_;
   const int passes_;
   const std::int64_t sync_every_, noise_every_;
@@ -66,8 +79,13 @@ class Learner {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<parallel::GradientMemory> gradient_memory_;
   std::optional<DistributedOptimizer> distributed_;
-  std::optional<models::ModuleTrace> modules_;  // trace.modules, trace.operators
-  std::optional<LossScaling> scaling_;          // f16
+  std::optional<models::ModuleTrace> modules_;   // trace.modules, trace.operators
+  std::optional<LossScaling> scaling_;           // f16, by the host
+  std::optional<DeviceScaling> device_scaling_;  // f16, by optimizers that skip steps themselves,
+  LossScaler counted_;                           // and what the host has heard of it
+  Fused* fused_ = nullptr;                       // the optimizer, if it is one
+  std::optional<GraphedStep> graph_;
+  StepNumbers numbers_;
 };
 
 }  // namespace ronde::train

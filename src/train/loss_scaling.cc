@@ -28,14 +28,7 @@ LossScaling::LossScaling(const Session& session, torch::nn::Module& network)
 
 void LossScaling::begin_step() {
   overflowed_ = false;
-  const torch::NoGradGuard no_grad;
-  const auto now = network_.buffers();
-  if (now.empty()) return;
-  if (buffers_.size() != now.size()) {
-    buffers_.clear();
-    for (const auto& buffer : now) buffers_.push_back(torch::empty_like(buffer));
-  }
-  torch::_foreach_copy_(buffers_, now);
+  buffers_.keep(network_);
 }
 
 double LossScaling::factor() const {
@@ -65,19 +58,18 @@ bool LossScaling::unscale(std::int64_t step) {
     return true;
   }
   scaler_.step_overflowed();
-  if (scaler_.hopeless())
-    throw Error(
-        Error::Kind::System,
-        fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and no loss scale helps (it "
-                    "is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
-                    "optimizer.lr or a warm-up (schedule.warmup) may help",
-                    step, scaler_.in_a_row, scaler_.scale,
-                    first_not_finite(network_).value_or("the loss of another rank")));
-  if (!buffers_.empty()) {
-    auto now = network_.buffers();
-    torch::_foreach_copy_(now, buffers_);
-  }
+  if (scaler_.hopeless()) give_up_scaling(step, scaler_, network_);
+  buffers_.put_back(network_);
   return false;
+}
+
+void give_up_scaling(std::int64_t step, const LossScaler& scaler, const torch::nn::Module& network) {
+  throw Error(
+      Error::Kind::System,
+      fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and no loss scale helps (it "
+                  "is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
+                  "optimizer.lr or a warm-up (schedule.warmup) may help",
+                  step, scaler.in_a_row, scaler.scale, first_not_finite(network).value_or("the loss of another rank")));
 }
 
 }  // namespace ronde::train

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/train/kept_buffers.h"
 #include "ronde/train/loss_scaler.h"
 #include "ronde/train/session.h"
 
@@ -45,7 +45,11 @@ class LossScaling {
   const bool reduced_;
   LossScaler scaler_;
   bool overflowed_ = false;
-  std::vector<torch::Tensor> buffers_;
+  KeptBuffers buffers_;
 };
+
+// REQUIRES: scaler.hopeless(), after `step`. FAILS WITH: System, always: names the step and the first tensor that is
+// not finite.
+[[noreturn]] void give_up_scaling(std::int64_t step, const LossScaler& scaler, const torch::nn::Module& network);
 
 }  // namespace ronde::train

@@ -2,49 +2,76 @@
 
 #include <cmath>
 #include <span>
+#include <vector>
 
 namespace ronde::train {
 
-Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss) {
-  const torch::NoGradGuard no_grad;
-  const std::int64_t samples = labels.numel();
-  if (samples == 0) return {};  // the mean of nothing is no number
-  const auto label_values = outputs.gather(1, labels.view({samples, 1}));
-  const auto place = outputs.lt(label_values).logical_not_().sum(1);  // 1: the likeliest
-  const auto within = [&](std::int64_t most) { return place.le(most).sum().item<std::int64_t>(); };
-  return {.loss = mean_loss * static_cast<double>(samples), .samples = samples, .top1 = within(1), .top5 = within(5)};
-}
-
 namespace {
 
-Score score_of_labels(const torch::Tensor& outputs, const torch::Tensor& targets) {
-  const torch::Tensor found = outputs.gt(0), there = targets.gt(0.5);
-  const torch::Tensor right = found.logical_and(there).sum();
-  const torch::Tensor sums = torch::stack({right, found.sum() - right, there.sum() - right}).to(torch::kCPU);
-  const auto* numbers = sums.const_data_ptr<std::int64_t>();
-  return {.hits = numbers[0], .falses = numbers[1], .misses = numbers[2]};
+using torch::Tensor;
+
+// Few and small operations: on a GPU each takes microseconds of every step, whatever its size.
+Tensor count_f64(const Tensor& flags) {
+  return flags.sum(torch::kFloat64).view({1});
+}
+
+// top1, top5
+std::vector<Tensor> class_values(const Tensor& outputs, const Tensor& labels) {
+  const auto label_values = outputs.gather(1, labels.view({labels.numel(), 1}));
+  const auto below =
+      outputs.lt(label_values).sum(1);  // how many classes are less likely; those that are no number are not
+  return {count_f64(below.ge(outputs.size(1) - 1)), count_f64(below.ge(outputs.size(1) - 5))};
+}
+
+// hits, falses, misses
+std::vector<Tensor> label_values(const Tensor& outputs, const Tensor& targets) {
+  const Tensor found = outputs.gt(0), there = targets.gt(0.5);
+  const Tensor right = count_f64(found.logical_and(there));
+  return {right, count_f64(found) - right, count_f64(there) - right};
 }
 
 // A pixel has one class: what is wrong is found falsely and missed at once.
-Score score_of_mask(const torch::Tensor& outputs, const torch::Tensor& targets) {
-  const auto right = outputs.argmax(1).eq(targets).sum().item<std::int64_t>();
-  const std::int64_t wrong = targets.numel() - right;
-  return {.hits = right, .falses = wrong, .misses = wrong};
+std::vector<Tensor> mask_values(const Tensor& outputs, const Tensor& targets) {
+  const Tensor right = count_f64(outputs.argmax(1).eq(targets)), wrong = targets.numel() - right;
+  return {right, wrong, wrong};
 }
 
 }  // namespace
 
-Score score_of(data::Target target, const torch::Tensor& outputs, const torch::Tensor& targets, double mean_loss) {
-  if (target == data::Target::Class) return score_of(outputs, targets, mean_loss);
+Tensor score_values(data::Target target, const Tensor& outputs, const Tensor& targets, const Tensor& loss) {
   const torch::NoGradGuard no_grad;
+  std::vector<Tensor> values{loss.detach().to(torch::kFloat64).view({1})};
+  const Tensor none = torch::zeros({target == data::Target::Class ? 3 : 2}, values[0].options());
+  const auto add = [&](const std::vector<Tensor>& more) { values.insert(values.end(), more.begin(), more.end()); };
+  if (target == data::Target::Class) add(class_values(outputs, targets));
+  values.push_back(none);
+  if (target == data::Target::Labels) add(label_values(outputs, targets));
+  if (target == data::Target::Mask) add(mask_values(outputs, targets));
+  if (target == data::Target::Input) values.push_back(torch::zeros({3}, none.options()));
+  return torch::cat(values);
+}
+
+Score score_from_values(const double* values, std::int64_t samples) {
+  const auto count = [&](int i) { return std::llround(values[i]); };
+  return {.loss = values[0],
+          .samples = samples,
+          .top1 = count(1),
+          .top5 = count(2),
+          .hits = count(3),
+          .falses = count(4),
+          .misses = count(5)};
+}
+
+Score score_of(data::Target target, const Tensor& outputs, const Tensor& targets, double mean_loss) {
   const std::int64_t samples = outputs.size(0);
-  if (samples == 0) return {};
-  Score score;
-  if (target == data::Target::Labels) score = score_of_labels(outputs, targets);
-  if (target == data::Target::Mask) score = score_of_mask(outputs, targets);
-  score.loss = mean_loss * static_cast<double>(samples);
-  score.samples = samples;
-  return score;
+  if (samples == 0) return {};  // the mean of nothing is no number
+  const Tensor loss = torch::full({}, mean_loss * static_cast<double>(samples), torch::kFloat64);
+  const Tensor values = score_values(target, outputs, targets, loss.to(outputs.device())).to(torch::kCPU);
+  return score_from_values(values.const_data_ptr<double>(), samples);
+}
+
+Score score_of(const Tensor& outputs, const Tensor& labels, double mean_loss) {
+  return score_of(data::Target::Class, outputs, labels, mean_loss);
 }
 
 Score sum_over(const comm::Group& group, const std::string& name, const Score& mine) {

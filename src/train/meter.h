@@ -17,6 +17,14 @@ namespace ronde::train {
 // REQUIRES: as many labels as rows.
 Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss);
 
+// The score of one batch as numbers where the outputs are, without waiting for them: f64 [6], the loss, top1, top5,
+// hits, falses and misses. `loss`: summed over the samples, one value.
+inline constexpr std::int64_t kScoreValues = 6;
+torch::Tensor score_values(data::Target target, const torch::Tensor& outputs, const torch::Tensor& targets,
+                           const torch::Tensor& loss);
+// What they come to for so many samples.
+Score score_from_values(const double* values, std::int64_t samples);
+
 // The score of one batch with targets of any kind, as models::Loss takes them. A label is found where its output is
 // above 0, a pixel's class where its output is the highest.
 Score score_of(data::Target target, const torch::Tensor& outputs, const torch::Tensor& targets, double mean_loss);

@@ -1,9 +1,11 @@
 #include "ronde/train/optimizers.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
 #include "ronde/base/error.h"
+#include "ronde/train/fused.h"
 #include "ronde/train/lamb.h"
 #include "ronde/train/lars.h"
 
@@ -26,7 +28,28 @@ std::unique_ptr<Optimizer> make(const std::vector<OptimizerParamGroup>& groups, 
   return made;
 }
 
-using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<OptimizerParamGroup>&, const Settings&)>;
+using Make =
+    std::function<std::unique_ptr<Optimizer>(const std::vector<OptimizerParamGroup>&, const Settings&, bool fused)>;
+
+template <class Plain, class Options>
+std::unique_ptr<Optimizer> make_either(const std::vector<OptimizerParamGroup>& groups, const Options& options,
+                                       bool fused) {
+  return fused ? make<FusedOptimizer<Plain>>(groups, options) : make<Plain>(groups, options);
+}
+
+bool has_fused(const std::string& name) {
+  return name == "sgd" || name == "adam" || name == "adamw" || (name == "adagrad" && has_fused_adagrad());
+}
+
+bool wants_fused(const Settings& settings, const Parameters& parameters) {
+  const std::string name = settings.get<"optimizer.name">(), wish = settings.get<"optimizer.fused">();
+  if (wish == "off") return false;
+  if (wish == "on" && !has_fused(name))
+    throw Error::bad_input("optimizer.fused is on, but {} has no fused kernel; those that have one are {}", name,
+                           has_fused_adagrad() ? "sgd, adam, adamw and adagrad" : "sgd, adam and adamw");
+  const auto on_gpu = [](const torch::Tensor& parameter) { return parameter.is_cuda(); };
+  return has_fused(name) && (wish == "on" || std::ranges::all_of(parameters, on_gpu));
+}
 
 // Torch would refuse it too, in words that know no settings.
 template <class Options>
@@ -49,38 +72,42 @@ Options with_betas(Options options, const Settings& settings) {
 const std::map<std::string, Make>& makers() {
   static const std::map<std::string, Make> all{
       {"sgd",
-       [](const auto& groups, const Settings& settings) {
-         return make<SGD>(
-             groups, with_momentum(SGDOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
+       [](const auto& groups, const Settings& settings, bool fused) {
+         return make_either<SGD>(
+             groups, with_momentum(SGDOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()),
+             fused);
        }},
       {"adam",
-       [](const auto& groups, const Settings& settings) {
-         return make<Adam>(groups,
-                           with_betas(AdamOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
+       [](const auto& groups, const Settings& settings, bool fused) {
+         return make_either<Adam>(
+             groups, with_betas(AdamOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()),
+             fused);
        }},
       {"adamw",
-       [](const auto& groups, const Settings& settings) {
-         return make<AdamW>(
-             groups, with_betas(AdamWOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
+       [](const auto& groups, const Settings& settings, bool fused) {
+         return make_either<AdamW>(
+             groups, with_betas(AdamWOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()),
+             fused);
        }},
       {"rmsprop",
-       [](const auto& groups, const Settings& settings) {
+       [](const auto& groups, const Settings& settings, bool) {
          return make<RMSprop>(groups, RMSpropOptions(0)
                                           .momentum(settings.get<"optimizer.momentum">())
                                           .weight_decay(settings.get<"optimizer.weight_decay">()));
        }},
       {"adagrad",
-       [](const auto& groups, const Settings& settings) {
-         return make<Adagrad>(groups, AdagradOptions(0).weight_decay(settings.get<"optimizer.weight_decay">()));
+       [](const auto& groups, const Settings& settings, bool fused) {
+         return make_either<Adagrad>(groups, AdagradOptions(0).weight_decay(settings.get<"optimizer.weight_decay">()),
+                                     fused);
        }},
       {"lars",
-       [](const auto& groups, const Settings& settings) {
+       [](const auto& groups, const Settings& settings, bool) {
          return make<Lars>(groups, with_momentum(LarsOptions(0), settings)
                                        .weight_decay(settings.get<"optimizer.weight_decay">())
                                        .trust(settings.get<"optimizer.trust">())
                                        .correct(settings.get<"optimizer.momentum_correction">()));
        }},
-      {"lamb", [](const auto& groups, const Settings& settings) {
+      {"lamb", [](const auto& groups, const Settings& settings, bool) {
          return make<Lamb>(groups,
                            with_betas(LambOptions(0), settings).weight_decay(settings.get<"optimizer.weight_decay">()));
        }}};
@@ -100,7 +127,8 @@ std::vector<OptimizerParamGroup> grouped(const Parameters& parameters, bool spar
 // The choices of optimizer.name are the keys of makers().
 std::unique_ptr<Optimizer> make_optimizer(const Settings& settings, const Parameters& parameters) {
   const Make& maker = makers().at(settings.get<"optimizer.name">());
-  auto made = maker(grouped(parameters, settings.get<"optimizer.spare_vectors">()), settings);
+  auto made = maker(grouped(parameters, settings.get<"optimizer.spare_vectors">()), settings,
+                    wants_fused(settings, parameters));
   set_learning_rate(*made, settings.get<"optimizer.lr">());
   return made;
 }

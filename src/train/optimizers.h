@@ -9,8 +9,10 @@
 
 namespace ronde::train {
 
-// The optimizer that optimizer.* ask for. With optimizer.spare_vectors its second group holds the parameters of one
+// The optimizer that optimizer.* ask for, in fused kernels (fused.h) where optimizer.fused says so and there are some.
+// With optimizer.spare_vectors its second group holds the parameters of one
 // dimension, without weight decay and layer-wise scaling.
+// FAILS WITH: BadInput for settings that do not go together.
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Settings& settings,
                                                         const std::vector<torch::Tensor>& parameters);
 

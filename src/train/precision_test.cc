@@ -82,9 +82,12 @@ struct Seen {
 
 // Learns without a shuffle, in batches of 8 on two ranks: of the first step, samples 0 to 3 are rank 0's and 4 to 7
 // rank 1's, and so on.
-class ScaledLearning : public testing::Test {
+//
+// Where the optimizer is fused, overflows are decided where the gradients are, as on a GPU; otherwise by the host.
+class ScaledLearning : public testing::TestWithParam<const char*> {
  protected:
   ScaledLearning() {
+    set("optimizer.fused", GetParam());
     set("train.precision", "f16");
     set("memory.arena", "false");
     set("optimizer.lr", "0.01");
@@ -123,8 +126,8 @@ class ScaledLearning : public testing::Test {
     data::Loader loader(*task.samples,
                         {.batch = 8, .rank = session.rank(), .ranks = 2, .end_epoch = 100, .shuffle = false});
     for (int step = 1; step <= steps; ++step) {
-      const auto batch = loader.next();
-      seen.samples += learner.step(step, *batch).score.samples;
+      learner.step(step, step_batch_of(std::move(*loader.next()), task, session.device()));
+      seen.samples += learner.finished()->score.samples;
       seen.weights.push_back(task.network->parameters().front().detach().clone());
       seen.scales.push_back(learner.scaler()->scale);
       seen.skipped = learner.scaler()->skipped;
@@ -148,7 +151,11 @@ class ScaledLearning : public testing::Test {
     torch::nn::BatchNorm1d norm{nullptr};
   };
 
-  Settings settings_;
+  Settings settings_ = [] {
+    Settings usual;
+    usual.set("train.device", "cpu", "test");
+    return usual;
+  }();
 };
 
 bool same(const torch::Tensor& a, const torch::Tensor& b) {
@@ -156,7 +163,7 @@ bool same(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 // Sample 12 is in the second batch, in the part of rank 1 alone.
-TEST_F(ScaledLearning, AnOverflowOnOneRankIsSkippedOnAll) {
+TEST_P(ScaledLearning, AnOverflowOnOneRankIsSkippedOnAll) {
   const auto seen = learn({12}, 4);
   for (const Seen& mine : seen) {
     EXPECT_TRUE(same(mine.weights[1], mine.weights[0])) << "the second step is skipped";
@@ -172,7 +179,7 @@ TEST_F(ScaledLearning, AnOverflowOnOneRankIsSkippedOnAll) {
   EXPECT_EQ(seen[1].samples, 12) << "what overflowed has no score";
 }
 
-TEST_F(ScaledLearning, IsSkippedOnAllHoweverGradientsTravel) {
+TEST_P(ScaledLearning, IsSkippedOnAllHoweverGradientsTravel) {
   for (const char* compression : {"f16", "bf16"}) {
     set("train.compression", compression);
     set("train.accumulate", "2");
@@ -185,7 +192,7 @@ TEST_F(ScaledLearning, IsSkippedOnAllHoweverGradientsTravel) {
 }
 
 // With a power of two as scale nothing but the overflow differs: the same steps as with another one.
-TEST_F(ScaledLearning, TheScaleDoesNotShow) {
+TEST_P(ScaledLearning, TheScaleDoesNotShow) {
   set("train.clip_norm", "0.5");
   set("train.loss_scale", "1024");
   const auto some = learn({}, 6);
@@ -196,7 +203,7 @@ TEST_F(ScaledLearning, TheScaleDoesNotShow) {
   EXPECT_GT((some[0].weights.back() - some[0].weights.front()).abs().max().item<double>(), 1e-3);
 }
 
-TEST_F(ScaledLearning, GivesUpWhenEveryStepOverflows) {
+TEST_P(ScaledLearning, GivesUpWhenEveryStepOverflows) {
   std::set<std::int64_t> all;
   for (std::int64_t i = 0; i < 64; ++i) all.insert(i);
   try {
@@ -210,9 +217,10 @@ TEST_F(ScaledLearning, GivesUpWhenEveryStepOverflows) {
 }
 
 // The scale goes through a checkpoint, and so does how far it is to the next one.
-class ScaledTrainings : public tests::Trainings {};
+class ScaledTrainings : public tests::Trainings, public testing::WithParamInterface<const char*> {};
 
-TEST_F(ScaledTrainings, GoOnBitForBit) {
+TEST_P(ScaledTrainings, GoOnBitForBit) {
+  set("optimizer.fused", GetParam());
   set("train.precision", "f16");
   set("train.loss_scale", "0");
   begin_again();
@@ -232,7 +240,8 @@ TEST_F(ScaledTrainings, GoOnBitForBit) {
   EXPECT_EQ(distance(expected, weights()), 0);
 }
 
-TEST_F(ScaledTrainings, LearnAboutAsInF32) {
+TEST_P(ScaledTrainings, LearnAboutAsInF32) {
+  set("optimizer.fused", GetParam());
   begin_again();
   const double exact = train(2).score.mean_loss();
   for (const char* precision : {"bf16", "f16"}) {
@@ -242,6 +251,12 @@ TEST_F(ScaledTrainings, LearnAboutAsInF32) {
     EXPECT_NEAR(train(2).score.mean_loss(), exact, 0.02 * exact) << precision;
   }
 }
+
+std::string decided_by(const testing::TestParamInfo<const char*>& info) {
+  return info.param == std::string_view("on") ? "Device" : "Host";
+}
+INSTANTIATE_TEST_SUITE_P(Decided, ScaledLearning, testing::Values("off", "on"), decided_by);
+INSTANTIATE_TEST_SUITE_P(Decided, ScaledTrainings, testing::Values("off", "on"), decided_by);
 
 }  // namespace
 }  // namespace ronde::train

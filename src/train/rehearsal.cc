@@ -11,7 +11,6 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/socket_bootstrap.h"
 #include "ronde/data/loader.h"
-#include "ronde/device/device.h"
 #include "ronde/models/costs.h"
 #include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
@@ -37,6 +36,8 @@ std::int64_t few_of(const Task& task, std::int64_t passes) {
 // Weights stay as they are, so that nothing can overflow; and sizes of f16 are those of bf16, whose steps never fail.
 Settings for_rehearsal(Settings settings) {
   settings.set("optimizer.lr", "0", "rehearsal");
+  settings.set("train.device", "cpu", "rehearsal");  // it watches the CPU's memory
+  settings.set("train.graph", "off", "rehearsal");
   if (settings.get<"train.precision">() == "f16") settings.set("train.precision", "bf16", "rehearsal");
   return settings;
 }
@@ -131,10 +132,14 @@ class Stage {
   }
 
   std::vector<double> step_peaks(Learner& learner, std::int64_t samples) {
-    const data::Batch batch = batch_of(samples * passes_);
-    if (step_ == 0) learner.step(++step_, batch);  // it makes the optimizer's state
+    const StepBatch batch = step_batch_of(batch_of(samples * passes_), task_, torch::kCPU);
+    const auto step = [&] {
+      learner.step(++step_, batch);
+      learner.finished();
+    };
+    if (step_ == 0) step();  // it makes the optimizer's state
     parallel::MemoryWatch watch;
-    learner.step(++step_, batch);
+    step();
     first_not_finite(*task_.network);  // as a checkpoint asks
     std::vector<double> peaks;
     for (const parallel::MemoryMark& mark : watch.take()) peaks.push_back(static_cast<double>(mark.peak) - elsewhere_);
@@ -152,8 +157,6 @@ class Stage {
 }  // namespace
 
 Rehearsal rehearse(const Settings& settings) {
-  if (device::count() > 0)
-    throw Error(Error::Kind::Bug, "a rehearsal watches memory of the CPU, and this process would use a GPU");
   parallel::install_arena();
   return Stage(settings).play();
 }

@@ -26,6 +26,7 @@ struct Case {
 
 Settings settings_of(const Case& tested, const std::string& folder) {
   Settings settings;
+  settings.set("train.device", "cpu", "test");
   const auto set = [&](const char* key, const std::string& text) { settings.set(key, text, "test"); };
   set("data.name", "random");
   set("data.channels", "3");

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "ronde/base/environment.h"
+#include "ronde/base/error.h"
 #include "ronde/device/device.h"
 #include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/gpu_trace.h"
 
 namespace ronde {
 namespace {
@@ -36,6 +38,7 @@ struct Session::Impl {
 
   Settings settings;
   std::unique_ptr<trace::Recorder> recorder;
+  std::unique_ptr<GpuTrace> gpu_trace;
   std::optional<trace::Scope> scope;  // of the thread that made the session
   std::unique_ptr<comm::Engine> engine;
 };
@@ -50,6 +53,8 @@ void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::Engi
   if (recorder) scope.emplace(*recorder, "training");
   options.recorder = recorder.get();
   options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
+  if (recorder && settings.get<"trace.gpu">() && device::count() > 0)
+    gpu_trace = GpuTrace::start(*recorder, settings.get<"trace.gpu_steps">(), options.log);
   adjust(options);
   engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
 }
@@ -96,8 +101,13 @@ int Session::node_rank() const {
 }
 
 torch::Device Session::device() const {
+  const std::string wanted = impl_->settings.get<"train.device">();
   const int gpus = device::count();
-  if (gpus == 0) return torch::kCPU;
+  const bool usable = gpus > 0 && torch::cuda::is_available();
+  if (wanted == "cuda" && !usable)
+    throw Error::bad_input("train.device is cuda, but {}",
+                           gpus == 0 ? device::why_none() : "this libtorch was built without CUDA");
+  if (wanted == "cpu" || !usable) return torch::kCPU;
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank() % gpus)};
 }
 
@@ -110,6 +120,12 @@ comm::Group Session::world() const {
 const Settings& Session::settings() const {
   return impl_->settings;
 }
+void Session::begin_step(std::int64_t number) const {
+  impl_->engine->set_step(number);
+  if (impl_->recorder) impl_->recorder->step(number);
+  if (impl_->gpu_trace) impl_->gpu_trace->step();
+}
+
 trace::Recorder* Session::recorder() const {
   return impl_->recorder.get();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -36,10 +37,12 @@ class Session {
   int local_size() const;
   int node_rank() const;  // the number of this node
 
-  torch::Device device() const;  // a GPU by local rank, where there is one
+  torch::Device device() const;  // train.device; a GPU by local rank. FAILS WITH: BadInput where there is none
   comm::Engine& engine() const;
   comm::Group world() const;
   const Settings& settings() const;
+  // Tells the trace, and whoever asks what this rank is doing.
+  void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/data/touch.h"
 #include "ronde/models/model.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
@@ -50,6 +51,23 @@ torch::Tensor on(torch::Device device, const torch::Tensor& host) {
   if (device.is_cpu()) return host;
   RONDE_SPAN("copy to device", "copy", {{"bytes", host.nbytes()}});
   return host.to(device);
+}
+
+// Pictures that came as bytes, finished on the host, channels last as they came. Unmixed.
+torch::Tensor touched(const data::Batch& batch, data::Range part) {
+  const data::SampleKind& kind = batch.facts().kind;
+  data::Touching touching = data::Touching::of(kind, part.size());
+  touching.layout = data::Layout::ChannelsLast;
+  const auto begin = static_cast<std::size_t>(part.begin);
+  std::vector<data::PictureTouch> touches(static_cast<std::size_t>(part.size()));
+  for (std::size_t i = 0; i < touches.size(); ++i) {
+    touches[i] = batch.touches()[begin + i];
+    touches[i].share = 1;
+  }
+  torch::Tensor values = torch::empty({part.size(), kind.channels, kind.height, kind.width},
+                                      torch::TensorOptions().memory_format(torch::MemoryFormat::ChannelsLast));
+  data::touch_pictures(touching, batch.features8().data() + begin * kind.values(), touches.data(), values.data_ptr());
+  return values;
 }
 
 // Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
@@ -116,7 +134,9 @@ Samples samples_of(const data::Batch& batch, data::Range part, const Task& task,
   std::vector<std::int64_t> strides = {kind.channels * kind.height * kind.width, kind.height * kind.width, kind.width,
                                        1};
   if (kind.layout == data::Layout::ChannelsLast) strides = {strides[0], 1, kind.width * kind.channels, kind.channels};
-  samples.inputs = on(device, torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32));
+  samples.inputs =
+      on(device, kind.u8 ? touched(batch, part)
+                         : torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32));
   if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
   std::vector<std::int64_t> shape = {part.size()};
   if (kind.target == data::Target::Labels) shape.push_back(kind.classes);

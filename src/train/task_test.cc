@@ -19,6 +19,7 @@ using Texts = std::map<std::string, std::string>;
 
 Settings settings_of(const Texts& changes) {
   Settings settings;
+  settings.set("train.device", "cpu", "test");
   const Texts tiny = {{"data.resolution", "16"}, {"data.samples", "60"}, {"data.test_samples", "25"},
                       {"data.classes", "4"},     {"model.name", "mlp"},  {"memory.arena", "false"}};
   for (const auto& [key, text] : tiny) settings.set(key, text, "test");

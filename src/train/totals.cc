@@ -27,6 +27,8 @@ Totals TotalsOfSteps::totals_of(const Numbers& numbers) {
 std::optional<Totals> TotalsOfSteps::exchange(const Totals& mine) {
   const auto before = last();
   travelling_ = numbers_of(mine);
+  step_ = mine.step;
+  learning_rate_ = mine.learning_rate;
   comm::Request request;
   request.name = "totals of a step";
   request.input = comm::buffer_of(std::span<double>(travelling_));
@@ -38,7 +40,10 @@ std::optional<Totals> TotalsOfSteps::last() {
   if (!handle_) return {};
   handle_.wait();
   handle_ = {};
-  return totals_of(travelling_);
+  Totals all = totals_of(travelling_);
+  all.step = step_;
+  all.learning_rate = learning_rate_;
+  return all;
 }
 
 }  // namespace ronde::train

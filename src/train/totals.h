@@ -11,7 +11,9 @@ namespace ronde::train {
 
 // What a step came to. Sums, which add up over ranks.
 struct Totals {
-  Score score;
+  std::int64_t step = 0;     // whose score this is; 0: of none yet. It and
+  double learning_rate = 0;  // the rate are the same on all ranks, and do not travel
+  Score score = {};
   double input_wait = 0, comm_wait = 0;  // seconds
   double interrupted = 0;                // ranks that were asked to stop,
   double keep = 0;                       // that find it is time for a checkpoint,
@@ -19,15 +21,15 @@ struct Totals {
   NoiseSums noise = {};                  // of gradients, in steps where it is measured
 };
 
-// The totals of each step over all ranks, one step late: ranks then never wait for them.
+// The totals of each step over all ranks, one exchange late: ranks then never wait for them.
 class TotalsOfSteps {
  public:
   explicit TotalsOfSteps(comm::Group group) : group_(std::move(group)) {}
 
-  // This rank's totals of the step that has just ended. Returns those of all ranks for the step before, if there was
-  // one. FAILS WITH: as Handle::wait().
+  // This rank's totals. Returns those of all ranks that were exchanged before, if any were.
+  // FAILS WITH: as Handle::wait().
   std::optional<Totals> exchange(const Totals& mine);
-  // Those of the last step, once.
+  // Those that were exchanged last, once.
   std::optional<Totals> last();
 
  private:
@@ -38,6 +40,8 @@ class TotalsOfSteps {
 
   comm::Group group_;
   Numbers travelling_{};
+  std::int64_t step_ = 0;  // of what travels
+  double learning_rate_ = 0;
   comm::Handle handle_;
 };
 

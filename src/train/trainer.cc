@@ -1,5 +1,7 @@
 #include "ronde/train/trainer.h"
 
+#include <algorithm>
+
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
 #include "ronde/base/units.h"
@@ -9,6 +11,7 @@
 #include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/exchange.h"
 #include "ronde/train/input.h"
+#include "ronde/train/mixup.h"
 
 namespace ronde::train {
 namespace {
@@ -23,6 +26,13 @@ void require_batch(const Session& session, const Task& task) {
   require_enough_samples(session.settings(), session.size());
 }
 
+Mixing mixing_of(const Session& session, const Task& task) {
+  const Settings& settings = session.settings();
+  const std::int64_t batch = std::min(settings.get<"train.batch">(), task.samples->size());
+  return {.alpha = mixup_of(settings, task.target(), batch, session.size()),
+          .seed = static_cast<std::uint64_t>(settings.get<"train.seed">())};
+}
+
 }  // namespace
 
 Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, TimeLimit limit)
@@ -30,7 +40,9 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       interrupt_(interrupt),
       log_(log),
       limit_(limit),
+      stream_(session.device()),
       task_(make_task(session)),
+      mixing_(mixing_of(session, task_)),
       learner_(session, task_),
       keeper_(session, log),
       reporter_(session, log),
@@ -124,38 +136,41 @@ void Trainer::say_why_stopped() const {
 
 void Trainer::train(data::Loader& loader) {
   limit_.other_work_ended(monotonic_now());
+  Feed feed(loader, session_, task_, mixing_);
   while (!complete()) {
-    const auto batch = next_batch(loader);
+    const auto batch = next_batch(feed);
     if (!batch) break;
-    evaluated_ = !batch->facts().ends_epoch && !is_last(outcome_.steps + 1);
+    evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1);
     const bool more = one_step(loader, *batch);
-    if (batch->facts().ends_epoch || !more) end_epoch(batch->facts().epoch);
+    if (batch->facts.ends_epoch || !more) end_epoch(batch->facts.epoch);
     if (!more || outcome_.stopped() || reached_target()) break;
   }
   if (session_.recorder()) session_.recorder()->end_step();
 }
 
 // A step begins with waiting for its samples.
-std::optional<data::Batch> Trainer::next_batch(data::Loader& loader) const {
-  if (session_.recorder()) session_.recorder()->step(outcome_.steps + 1);
-  return loader.next();
+std::optional<StepBatch> Trainer::next_batch(Feed& feed) const {
+  session_.begin_step(outcome_.steps + 1);
+  return feed.next();
 }
 
-bool Trainer::one_step(data::Loader& loader, const data::Batch& batch) {
+bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
   const std::int64_t number = ++outcome_.steps;
-  session_.engine().set_step(number);
-  Totals mine = learner_.step(number, batch);
+  learner_.step(number, batch);
+  // A GPU is to have the next step before anybody waits for what came of this one.
+  const std::size_t ahead = session_.device().is_cuda() ? 1 : 0;
+  Totals mine = learner_.finished(ahead).value_or(Totals{});
   parallel::trace_arena();
   clock_.step(session_.recorder());
   mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;
   limit_.step_ended(monotonic_now());
-  mine.leave = wants_to_leave(batch.facts().ends_epoch || is_last(number)) ? 1 : 0;
+  mine.leave = wants_to_leave(batch.facts.ends_epoch || is_last(number)) ? 1 : 0;
   mine.keep = keeper_.due(number) ? 1 : 0;
-  position_ = batch.facts().after;
+  position_ = batch.facts.after;
   const auto before = totals_.exchange(mine);
-  if (before) see(number - 1, *before);
+  if (before) see(*before);
   // Ranks that were asked before the last one was kept may have found it due once more.
   const bool stale = keeper_.goes_by_time() && number - 1 == kept_on_;
   if (before && before->keep > 0 && !stale) {
@@ -177,16 +192,18 @@ bool Trainer::wants_to_leave(bool ends_epoch) {
   return limit_.over(monotonic_now(), needs);
 }
 
-void Trainer::see(std::int64_t step, const Totals& totals) {
+void Trainer::see(const Totals& totals) {
   outcome_.interrupted = outcome_.interrupted || totals.interrupted > 0;
   outcome_.to_be_continued = outcome_.to_be_continued || totals.leave > 0;
   if (learner_.scaler()) reporter_.scaling(*learner_.scaler());
-  reporter_.step(step, totals, learner_.learning_rate());
+  if (totals.step > 0) reporter_.step(totals.step, totals, totals.learning_rate);
 }
 
 void Trainer::end_epoch(std::int64_t epoch) {
   if (session_.recorder()) session_.recorder()->end_step();
-  if (const auto last = totals_.last()) see(outcome_.steps, *last);
+  while (const auto rest = learner_.finished())
+    if (const auto before = totals_.exchange(*rest)) see(*before);
+  if (const auto last = totals_.last()) see(*last);
   if (outcome_.stopped()) return;
   learner_.come_together();
   const auto begin = monotonic_now();

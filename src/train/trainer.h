@@ -6,6 +6,7 @@
 
 #include "ronde/data/loader.h"
 #include "ronde/train/evaluate.h"
+#include "ronde/train/feed.h"
 #include "ronde/train/interrupt.h"
 #include "ronde/train/keeper.h"
 #include "ronde/train/learner.h"
@@ -14,6 +15,7 @@
 #include "ronde/train/task.h"
 #include "ronde/train/time_limit.h"
 #include "ronde/train/trace_facts.h"
+#include "ronde/train/training_stream.h"
 
 namespace ronde::train {
 
@@ -45,11 +47,11 @@ class Trainer {
   void require_kept() const;
   void say_complete() const;
   void train(data::Loader& loader);
-  std::optional<data::Batch> next_batch(data::Loader& loader) const;
-  bool one_step(data::Loader& loader, const data::Batch& batch);  // false: it is time to stop
+  std::optional<StepBatch> next_batch(Feed& feed) const;
+  bool one_step(data::Loader& loader, const StepBatch& batch);  // false: it is time to stop
   bool wants_to_leave(bool ends_epoch);
   void say_why_stopped() const;
-  void see(std::int64_t step, const Totals& totals);
+  void see(const Totals& totals);
   void end_epoch(std::int64_t epoch);
   void test();
   bool reached_target() const;
@@ -59,7 +61,10 @@ class Trainer {
   const Interrupt& interrupt_;
   const Log log_;
   TimeLimit limit_;
+  const TrainingStream
+      stream_;  // before all that uses the GPU: autograd keeps to the stream in which it first met a weight
   Task task_;
+  const Mixing mixing_;
   Learner learner_;
   Keeper keeper_;
   Reporter reporter_;

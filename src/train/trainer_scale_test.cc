@@ -38,7 +38,9 @@ class TrainingsAtScale : public tests::Trainings {
                                           .end_epoch = settings_.get<"train.epochs">(),
                                           .keep_short = false});
       for (auto batch = loader.next(); batch; batch = loader.next()) {
-        learner.step(static_cast<std::int64_t>(seen.size()) + 1, *batch);
+        learner.step(static_cast<std::int64_t>(seen.size()) + 1,
+                     step_batch_of(std::move(*batch), task, session.device()));
+        learner.finished();
         seen.push_back(learner.learning_rate());
       }
       if (rank == 0) first = seen;

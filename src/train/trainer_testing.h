@@ -34,7 +34,8 @@ class Trainings : public testing::Test {
                                                                       {"train.epochs", "2"},
                                                                       {"optimizer.lr", "0.02"},
                                                                       {"comm.deterministic", "true"},
-                                                                      {"memory.arena", "false"}})
+                                                                      {"memory.arena", "false"},
+                                                                      {"train.device", "cpu"}})
       settings_.set(key, text, "test");
     settings_.set("output.dir", (folder_ / "out").string(), "test");
   }

@@ -1,0 +1,23 @@
+#include "ronde/train/graph_rules.h"
+
+#include "ronde/base/format.h"
+
+namespace ronde::train {
+
+std::string why_no_graph(const GraphFacts& facts) {
+  if (facts.setting == "off") return "train.graph is off";
+  if (!facts.on_gpu) return "the training runs on the CPU";
+  if (!facts.why_no_graphs.empty()) return facts.why_no_graphs;
+  if (!facts.fused)
+    return fmt::format(
+        "steps of optimizer.name = {} ask the host for the learning rate (sgd, adam and adamw need not, "
+        "where optimizer.fused is not off)",
+        facts.optimizer);
+  if (facts.f16_on_host) return "with this optimizer the host looks for overflows of f16";
+  if (facts.traced_modules) return "trace.modules and trace.operators look at each layer as it runs";
+  if (facts.recompute) return "model.recompute asks for the state of random numbers in each pass";
+  if (facts.ranks > 1 && !facts.local) return "ranks agree on each exchange of gradients, which cannot be recorded";
+  return {};
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <torch/torch.h>
+
+#include "ronde/base/log.h"
+#include "ronde/comm/group.h"
+#include "ronde/train/step_batch.h"
+#include "ronde/train/step_graph.h"
+
+namespace ronde::train {
+
+// Steps that are alike, as one launch each. The first few run as they are, which lets libraries choose their algorithms
+// and optimizers make their state; then one is recorded, and from then on launched with the batch copied into place.
+// Batches of another shape run as they are.
+//
+// Ranks agree on it: where one cannot record, none does.
+class GraphedStep {
+ public:
+  GraphedStep(comm::Group group, Log log, bool insists) : group_(std::move(group)), log_(log), insists_(insists) {}
+
+  // A step that returns a tensor of numbers, which keeps its place.
+  using Work = std::function<torch::Tensor(const StepBatch&)>;
+  struct Hooks {
+    std::function<void()> prepare;   // before every step: writes what the host decides to where the step reads it
+    std::function<void()> recorded;  // a step was recorded, or failed to be: it has not run
+    std::function<void()> launched;  // one was launched: the host's counts follow
+  };
+  // FAILS WITH: what the work fails with; System when it insists and a step cannot be recorded.
+  torch::Tensor run(const StepBatch& batch, const Work& work, const Hooks& hooks);
+
+  bool recorded() const { return recorded_; }
+
+ private:
+  void record(const StepBatch& batch, const Work& work, const Hooks& hooks);
+  bool fits(const StepBatch& batch) const;
+
+  static constexpr int kWarmUps = 3;
+  const comm::Group group_;
+  const Log log_;
+  const bool insists_;
+  int steps_ = 0;
+  bool recorded_ = false, given_up_ = false;
+  StepBatch place_;       // where recorded steps find their batch,
+  torch::Tensor result_;  // and leave their numbers
+  StepGraph graph_;
+};
+
+}  // namespace ronde::train
