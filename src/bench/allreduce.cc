@@ -90,7 +90,35 @@ std::vector<std::size_t> sizes_of(const Options& options) {
 
 }  // namespace
 
+namespace {
+
+// Tensors on GPUs: through the engine, and as a plain copy within a GPU.
+Report run_on_gpus(const Options& options) {
+  const int ranks = detail::one_number_of_ranks(options);
+  Contestant ronde(detail::our_entrant("allreduce", detail::cpus_for(ranks), options));
+  ronde.wait_until_ready(detail::start_deadline());
+  const auto heat = [&](const char* what) {
+    return Heat{.name = what, .what = what, .ask = [&ronde](const auto& command) { return ronde.ask(command); }};
+  };
+  const std::vector<Heat> heats{heat("gpu"), heat("gpu-copy")};
+  Report report{.name = "allreduce"};
+  for (const char* dtype : {"f32", "bf16"})
+    for (const std::size_t bytes : sizes_of(options)) {
+      const auto medians = detail::take_turns(heats, {.what = "", .dtype = dtype, .bytes = bytes}, options.turns);
+      report.rows.push_back({{"ranks", ranks},
+                             {"bytes", bytes},
+                             {"dtype", dtype},
+                             {"memory", "gpu"},
+                             {"median_us", json_of(medians[0])},
+                             {"copy_us", json_of(medians[1])}});
+    }
+  return report;
+}
+
+}  // namespace
+
 Report run_allreduce(const Options& options) {
+  if (options.gpu) return run_on_gpus(options);
   const int ranks = detail::one_number_of_ranks(options);
   const auto sizes = sizes_of(options);
   const auto cpus = detail::cpus_for(ranks);

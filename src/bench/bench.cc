@@ -19,7 +19,7 @@ constexpr double kMostBusy = 0.1;
 
 constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"allreduce", "one blocking allreduce by name, against the link alone, a plain copy and peers",
-     "-n --sizes --turns --compare --python", run_allreduce},
+     "-n --sizes --turns --compare --python --device", run_allreduce},
     {"control", "what ranks send to agree, in steady state and when idle", "-n --tensors", run_control},
     {"decode", "photographs to training samples on one core, against libjpeg-turbo that only decodes them",
      "--turns --dir", run_decode},
@@ -40,7 +40,7 @@ constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"trace", "what recording a trace costs a training: steps of the smallest example, recorded and not, in turns",
      "-n --batch --turns", run_trace},
     {"train", "training steps of a network, against the same ranks without any exchange, and peers",
-     "-n --model --batch --turns --compare --python", run_train},
+     "-n --model --batch --turns --compare --python --device", run_train},
 });
 
 // Four digits, never an exponent: 0.2134, 219.6, 35601.

@@ -50,6 +50,7 @@ struct Options {
   int batch = 0;                           // train: samples a rank and step
   int turns = 5;                           // that each contestant gets
   double compute_us = 0.0;                 // a step's computation, spread over its tensors
+  bool gpu = false;                        // allreduce, train: --device cuda
   bool compare = false;                    // with every peer that is installed
   bool autotune = false;                   // what autotune finds against the defaults
   std::string python = {};                 // the interpreter that has the peers

@@ -17,6 +17,7 @@ Report run_step(const Options& options);
 Report run_trace(const Options& options);
 Report run_python(const Options& options);
 Report run_train(const Options& options);
+Report run_train_gpu(const Options& options);       // a part of the one before: train_gpu.cc
 Report run_step_autotuned(const Options& options);  // a part of the one before: autotune.cc
 
 }  // namespace ronde::bench

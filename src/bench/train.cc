@@ -112,6 +112,7 @@ Json row_of(const Case& one, int ranks, const Race& race, const Times& times, bo
 }  // namespace
 
 Report run_train(const Options& options) {
+  if (options.gpu) return run_train_gpu(options);
   Report report{.name = "train"};
   const int ranks = detail::one_number_of_ranks(options);
   const auto cpus = detail::cpus_for(ranks);

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "ronde/bench/detail/gpu_work.h"
 #include "ronde/bench/detail/serve.h"
 #include "ronde/bench/detail/train_work.h"
 #include "ronde/bench/rank.h"
@@ -7,6 +8,12 @@
 namespace ronde::bench {
 
 void serve_train_rank(const RankOptions& options) {
+  if (options.variant.starts_with("gpu")) {  // bound to no core: torch's threads of a backward pass need others
+    const std::shared_ptr<comm::Bootstrap> alone =
+        comm::bootstrap_from(options.environment, Deadline::after(detail::kMeetingTime));
+    detail::GpuWork work(options, alone);
+    return detail::serve(*alone, [&](const detail::Command& command) { return work.answer(command); });
+  }
   const std::shared_ptr bootstrap = detail::meet(options);
   detail::TrainWork work(options, bootstrap);
   detail::serve(*bootstrap, [&](const detail::Command& command) { return work.answer(command); });

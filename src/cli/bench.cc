@@ -15,6 +15,7 @@
 #include "ronde/bench/bench.h"
 #include "ronde/bench/rank.h"
 #include "ronde/bench/roofline_file.h"
+#include "ronde/device/device.h"
 
 namespace ronde::cli {
 namespace {
@@ -23,7 +24,8 @@ constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000, kMo
 
 // As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
-  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, folder, output, rank_cpus, variant;
+  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, folder, output, device, rank_cpus,
+      variant;
   bool json = false, list = false, compare = false, autotune = false;
 };
 
@@ -65,6 +67,13 @@ int parse_batch(const BenchFlags& flags) {
   return flags.batch.empty() ? 0 : parse_count("--batch", flags.batch, 1, kMostBatch);
 }
 
+bool parse_device(const std::string& text) {
+  if (text.empty() || text == "cpu") return false;
+  if (text != "cuda") throw Error::bad_input("--device {}: there are cpu and cuda", text);
+  device::require_gpu(0);
+  return true;
+}
+
 // Settings that were given as flags are for the ranks too; how they are launched is the benchmark's own affair.
 std::vector<std::string> flags_for_ranks(const Settings& settings) {
   std::vector<std::string> flags;
@@ -85,6 +94,7 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .turns = flags.turns.empty() ? (flags.name == "trace" ? 20 : 5)
                                        : parse_count("--turns", flags.turns, 1, kMostTurns),
           .compute_us = parse_microseconds(flags.compute),
+          .gpu = parse_device(flags.device),
           .compare = flags.compare,
           .autotune = flags.autotune,
           .python = flags.python,
@@ -122,7 +132,7 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
   for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune",
-                           "--compare", "--python", "--dir", "--output"}) {
+                           "--compare", "--python", "--dir", "--output", "--device"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
@@ -154,11 +164,16 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
       .add_option("--python", flags.python,
                   "With --compare: which Python has the peers; default: that of .peers (tools/peers), .venv, python3")
       ->type_name("PROGRAM");
+  bench.add_option("--device", flags.device, "allreduce, train: cpu or cuda (tensors on GPUs); default cpu")
+      ->type_name("NAME");
   bench
       .add_option("--model", flags.model,
-                  "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar; default: each")
+                  "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar, with --device "
+                  "cuda resnet50; default: each")
       ->type_name("NAME");
-  bench.add_option("--batch", flags.batch, "train: samples a rank and step; default 32, and 128 for mlp-wide")
+  bench
+      .add_option("--batch", flags.batch,
+                  "train: samples a rank and step; default 32, and 128 for mlp-wide, or 256 and 32 on a GPU")
       ->type_name("N");
   bench.add_option("--compute", flags.compute, "step: computation between the calls, in all, such as 50ms; default 0")
       ->type_name("TIME");

@@ -7,9 +7,9 @@
 
 namespace ronde::bench::detail {
 
-int one_number_of_ranks(const Options& options) {
+int one_number_of_ranks(const Options& options, int by_default) {
   if (options.ranks.size() > 1) throw Error::bad_input("-n: this benchmark takes one number of ranks");
-  return options.ranks.empty() ? 2 : options.ranks.front();
+  return options.ranks.empty() ? by_default : options.ranks.front();
 }
 
 Entrant our_entrant(const std::string& benchmark, std::span<const int> cpus, const Options& options) {

@@ -9,9 +9,8 @@
 
 namespace ronde::bench::detail {
 
-// How many ranks a benchmark that takes one number has; default 2.
-// FAILS WITH: BadInput for several.
-int one_number_of_ranks(const Options& options);
+// How many ranks a benchmark that takes one number has. FAILS WITH: BadInput for several.
+int one_number_of_ranks(const Options& options, int by_default = 2);
 
 // Our own ranks for a benchmark, bound to these cpus: `ronde bench --rank NAME` under `ronde run`.
 Entrant our_entrant(const std::string& benchmark, std::span<const int> cpus, const Options& options);

@@ -101,6 +101,14 @@ std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std:
           {.name = "horovod", .command = {interpreter, "-c", kTorchPeers, "horovod", cpu_list(cpus), count}}};
 }
 
+std::vector<Entrant> gpu_peer_entrants(const std::string& python, const std::string& model, int batch) {
+  const auto entrant = [&](const char* name, const char* kind) {
+    return Entrant{.name = name,
+                   .command = {peer_python(python), "-c", kGpuPeersText, kind, model, std::to_string(batch)}};
+  };
+  return {entrant("python_eager", "eager"), entrant("python_graph", "graph")};
+}
+
 std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log) {
   std::vector<std::unique_ptr<Contestant>> peers;
   for (const Entrant& entrant : entrants) {

@@ -33,14 +33,19 @@ std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std
 inline constexpr const char* kSmallTensorPeers[] = {"python", "horovod"};
 std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std::string& python, int tensors);
 
+// Those of `ronde bench train --device cuda`: torch in Python, one operation after the other, and a step as one graph.
+inline constexpr const char* kGpuPeers[] = {"python_eager", "python_graph"};
+std::vector<Entrant> gpu_peer_entrants(const std::string& python, const std::string& model, int batch);
+
 // Starts those that are installed; a warning names each that is not, and why.
 std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>& entrants, const Log& log);
 
 // The interpreter that was named, or as above.
 std::string peer_python(const std::string& named);
 
-// The texts of peers/torch_peers.py and peers/data_peers.py.
+// The texts of peers/torch_peers.py, data_peers.py and gpu_peers.py.
 extern const char* const kTorchPeers;
 extern const char* const kDataPeers;
+extern const char* const kGpuPeersText;
 
 }  // namespace ronde::bench::detail

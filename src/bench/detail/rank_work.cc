@@ -59,6 +59,8 @@ double RankWork::time(const Command& command) {
   if (command.what == "link-heap") return time_link(command, heap(command.bytes));
   if (command.what == "link-shared") return time_link(command, link_shared(command.bytes));
   if (command.what == "copy") return time_copy(command);
+  if (command.what == "gpu") return time_gpu(command);
+  if (command.what == "gpu-copy") return time_gpu_copy(command);
   throw Error::bad_input("a rank of 'ronde bench allreduce' cannot time '{}'", command.what);
 }
 
@@ -102,6 +104,43 @@ double RankWork::time_copy(const Command& command) {
   return time_rounds(command, [&] {
     std::memcpy(copy_.data(), from, command.bytes);
     asm volatile("" : : "r"(copy_.data()) : "memory");  // nobody reads the copy, and yet it must be made
+  });
+}
+
+// The sum is checked on the host, by copies outside the time.
+double RankWork::time_gpu(const Command& command) {
+  const int gpu = engine_.local_rank() % device::count();
+  const comm::DType dtype = parse_dtype(command.dtype);
+  if (gpu_.size() < command.bytes) gpu_ = device::DeviceBuffer(gpu, command.bytes);
+  const device::Stream stream = device::Stream::borrow(gpu, nullptr);
+  const comm::Buffer buffer{.data = gpu_.data(),
+                            .dtype = dtype,
+                            .shape = {static_cast<std::int64_t>(command.bytes / comm::size_of(dtype))},
+                            .device = gpu};
+  const std::string name = "gpu." + command.dtype + "." + std::to_string(command.bytes);
+  const auto reduce = [&] {
+    engine_.world().run({.name = name, .input = buffer});
+    stream.synchronize();
+  };
+  std::byte* const memory = heap(command.bytes);
+  std::fill_n(memory, command.bytes, std::byte{0});
+  check_sum(command, engine_.size(), memory, [&] {
+    device::copy_async(gpu_.data(), memory, command.bytes, stream);
+    reduce();
+    device::copy_async(memory, gpu_.data(), command.bytes, stream);
+    stream.synchronize();
+  });
+  device::clear_async(gpu_.data(), command.bytes, stream);
+  return time_rounds(command, reduce);
+}
+
+double RankWork::time_gpu_copy(const Command& command) {
+  if (engine_.rank() != 0) return 0.0;
+  if (gpu_copy_.size() < command.bytes) gpu_copy_ = device::DeviceBuffer(gpu_.device(), command.bytes);
+  const device::Stream stream = device::Stream::borrow(gpu_.device(), nullptr);
+  return time_rounds(command, [&] {
+    device::copy_async(gpu_copy_.data(), gpu_.data(), command.bytes, stream);
+    stream.synchronize();
   });
 }
 

@@ -7,6 +7,7 @@
 #include "ronde/bench/detail/command.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/link_bench.h"
+#include "ronde/device/memory.h"
 
 namespace ronde::bench::detail {
 
@@ -14,6 +15,7 @@ namespace ronde::bench::detail {
 //   heap, shared             a blocking allreduce by name, in ordinary memory or in the engine's
 //   link-heap, link-shared   the same by the link alone
 //   copy                     a plain copy on rank 0, while the others rest
+//   gpu, gpu-copy            the same as heap and copy, in memory of GPUs
 class RankWork {
  public:
   RankWork(comm::Engine& engine, comm::BareLink& link) : engine_(engine), link_(link) {}
@@ -30,6 +32,8 @@ class RankWork {
   double time_engine(const Command& command, std::byte* memory);
   double time_link(const Command& command, std::byte* memory);
   double time_copy(const Command& command);
+  double time_gpu(const Command& command);
+  double time_gpu_copy(const Command& command);
 
   comm::Engine& engine_;
   comm::BareLink& link_;
@@ -37,6 +41,7 @@ class RankWork {
   comm::SharedMemory shared_;
   std::byte* link_shared_ = nullptr;
   std::size_t link_shared_bytes_ = 0;
+  device::DeviceBuffer gpu_, gpu_copy_;
 };
 
 // FAILS WITH: BadInput for a type that the benchmark does not know.
