@@ -158,7 +158,7 @@ bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
   const std::int64_t number = ++outcome_.steps;
   learner_.step(number, batch);
   // A GPU is to have the next step before anybody waits for what came of this one.
-  const std::size_t ahead = session_.device().is_cuda() ? 1 : 0;
+  const std::size_t ahead = stream_.device().is_cuda() ? 1 : 0;
   Totals mine = learner_.finished(ahead).value_or(Totals{});
   parallel::trace_arena();
   clock_.step(session_.recorder());

@@ -38,6 +38,10 @@ nanoseconds stall_interval(const EngineOptions& options) {
   return std::max<nanoseconds>(shortest / 4, std::chrono::milliseconds(5));
 }
 
+bool any_polls(const std::vector<std::shared_ptr<GroupCore>>& groups) {
+  return std::ranges::any_of(groups, [](const auto& group) { return group->polls(); });
+}
+
 }  // namespace
 
 EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options)
@@ -185,8 +189,7 @@ std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
   const bool must_nap = !naps_ && neighbours_.must_be_pumped();
-  const bool polls = std::ranges::any_of(groups_, [](const auto& group) { return group->polls(); });
-  const bool more = anything_to_do() || must_nap || polls || (!looks_often_ && must_look_often());
+  const bool more = anything_to_do() || must_nap || any_polls(groups_) || (!looks_often_ && must_look_often());
   token_.unlock();
   if (more) node().wake_self();
 }
@@ -246,8 +249,7 @@ Deadline EngineCore::next_look() {
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
-  const bool polls = std::ranges::any_of(groups_, [](const auto& group) { return group->polls(); });
-  if (polls || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
   if (naps_) return Deadline::after(back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
   const bool on_gpus = std::ranges::any_of(groups_, [](const auto& group) { return group->on_gpus(); });

@@ -89,7 +89,7 @@ Task NcclPath::open(Link& link, int gpu) {
 }
 
 Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
-  std::string id, failure;
+  std::string id;
   std::uint64_t bytes = 0;
   if (link.rank() == 0) {
     try {
