@@ -34,4 +34,4 @@ endif()
 record_part(NAME CUPTI FOUND ${RONDE_HAVE_CUPTI} VERSION "${CUDAToolkit_VERSION}" PACKAGE "NVIDIA's CUDA toolkit"
             PURPOSE "what GPUs do, in traces" DETAIL "${CUPTI_LIBRARY}")
 record_part(NAME "CUDA kernels" FOUND ${RONDE_HAVE_KERNELS} VERSION "${CUDAToolkit_VERSION}" PACKAGE "NVIDIA's nvcc"
-            PURPOSE "pictures normalised, mirrored and mixed on the GPU" DETAIL "${CUDAToolkit_NVCC_EXECUTABLE}")
+            PURPOSE "on GPUs, pictures made ready and residual blocks ended in one pass" DETAIL "${CUDAToolkit_NVCC_EXECUTABLE}")

@@ -80,6 +80,7 @@ function(precompile_torch target)
   endif()
   target_precompile_headers(${target} REUSE_FROM ronde_torch_headers)
   get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")  # kernels are objects already
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE file)
     includes_torch("${file}" with_torch)

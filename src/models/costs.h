@@ -18,8 +18,8 @@ struct LayerCost {
   std::vector<std::int64_t> output = {};  // its shape, for one sample
   std::int64_t parameters = 0;            // that no earlier step has used
   // Of the forward pass; a multiply-add is two. Convolutions, linear layers, LSTM and attention as their products
-  // (biases not counted), norms two an element, what moves values none, everything else one for each output.
-  // The backward pass takes twice as many.
+  // (biases not counted), norms and add_relu_ two an element, what moves values none, everything else one for each
+  // output. The backward pass takes twice as many.
   std::int64_t flops = 0;
   std::int64_t bytes = 0;             // read and written, if nothing stays in a cache: inputs, weights, outputs
   std::int64_t activation_bytes = 0;  // outputs that take new memory, which training keeps until the backward pass

@@ -34,9 +34,13 @@ torch::Tensor single_label(const torch::Tensor& output, const torch::Tensor& tar
     check_shape(output, target);
   else
     check_classes(output, target);
-  const auto each = F::cross_entropy(
-      output, target, F::CrossEntropyFuncOptions().reduction(torch::kNone).label_smoothing(options.label_smoothing));
-  return reduced(each, options.sum);
+  const auto entropy = [&](F::CrossEntropyFuncOptions::reduction_t reduction) {
+    const auto with = F::CrossEntropyFuncOptions().reduction(reduction).label_smoothing(options.label_smoothing);
+    return F::cross_entropy(output, target, with);
+  };
+  // One number a sample torch sums itself, in fewer kernels.
+  if (output.dim() == 2) return options.sum ? entropy(torch::kSum) : entropy(torch::kMean);
+  return reduced(entropy(torch::kNone), options.sum);
 }
 
 torch::Tensor multi_label(const torch::Tensor& output, const torch::Tensor& target, const LossOptions& options) {

@@ -25,9 +25,9 @@ LossScaler DeviceScaling::now(LossScaler counted) const {
   return counted;
 }
 
-torch::Tensor DeviceScaling::scaled(const torch::Tensor& loss) const {
+torch::Tensor DeviceScaling::factor(const torch::Tensor& loss) const {
   const torch::Tensor none = torch::full({1}, std::numeric_limits<float>::quiet_NaN(), scale_.options());
-  return loss * torch::where(loss.detach().isfinite(), scale_, none).squeeze(0);
+  return torch::where(loss.detach().isfinite(), scale_, none).squeeze(0);
 }
 
 const torch::Tensor& DeviceScaling::unscale() {

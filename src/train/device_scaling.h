@@ -17,8 +17,8 @@ class DeviceScaling {
   DeviceScaling(const torch::nn::Module& network, const LossScaler& scaler);
 
   void begin_step() { buffers_.keep(network_); }
-  // The loss times the scale; no number, where the loss is not finite: its gradients might be.
-  torch::Tensor scaled(const torch::Tensor& loss) const;
+  // What the loss is to be multiplied by; no number, where the loss is not finite: its gradients might be.
+  torch::Tensor factor(const torch::Tensor& loss) const;
   // Divides the gradients by the scale. Returns f32 [1]: 1 where some have overflowed. Then the step is to be skipped,
   // and buffers are as they were before it.
   const torch::Tensor& unscale();

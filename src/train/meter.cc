@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <span>
-#include <vector>
 
 namespace ronde::train {
 
@@ -11,44 +10,46 @@ namespace {
 using torch::Tensor;
 
 // Few and small operations: on a GPU each takes microseconds of every step, whatever its size.
-Tensor count_f64(const Tensor& flags) {
-  return flags.sum(torch::kFloat64).view({1});
+void put_count(const Tensor& place, const Tensor& flags) {
+  place.copy_(flags.sum(torch::kFloat64));
 }
 
-// top1, top5
-std::vector<Tensor> class_values(const Tensor& outputs, const Tensor& labels) {
+// top1, top5: how many classes are less likely than the label's; those that are no number are not.
+void put_class_values(const Tensor& values, const Tensor& outputs, const Tensor& labels) {
   const auto label_values = outputs.gather(1, labels.view({labels.numel(), 1}));
-  const auto below =
-      outputs.lt(label_values).sum(1);  // how many classes are less likely; those that are no number are not
-  return {count_f64(below.ge(outputs.size(1) - 1)), count_f64(below.ge(outputs.size(1) - 5))};
+  const Tensor below = outputs.lt(label_values).sum(1);
+  const std::int64_t classes = outputs.size(1);
+  const Tensor enough = torch::arange(classes - 1, classes - 6, -4, below.options()).unsqueeze(1);
+  Tensor place = values.slice(0, 1, 3);
+  at::sum_out(place, below.unsqueeze(0).ge(enough), 1, /*keepdim=*/false, torch::kFloat64);
 }
 
 // hits, falses, misses
-std::vector<Tensor> label_values(const Tensor& outputs, const Tensor& targets) {
+void put_label_values(const Tensor& values, const Tensor& outputs, const Tensor& targets) {
   const Tensor found = outputs.gt(0), there = targets.gt(0.5);
-  const Tensor right = count_f64(found.logical_and(there));
-  return {right, count_f64(found) - right, count_f64(there) - right};
+  put_count(values[3], found.logical_and(there));
+  put_count(values[4], found);
+  put_count(values[5], there);
+  values.slice(0, 4, 6).sub_(values[3]);
 }
 
 // A pixel has one class: what is wrong is found falsely and missed at once.
-std::vector<Tensor> mask_values(const Tensor& outputs, const Tensor& targets) {
-  const Tensor right = count_f64(outputs.argmax(1).eq(targets)), wrong = targets.numel() - right;
-  return {right, wrong, wrong};
+void put_mask_values(const Tensor& values, const Tensor& outputs, const Tensor& targets) {
+  put_count(values[3], outputs.argmax(1).eq(targets));
+  values.slice(0, 4, 6).copy_(targets.numel() - values[3]);
 }
 
 }  // namespace
 
-Tensor score_values(data::Target target, const Tensor& outputs, const Tensor& targets, const Tensor& loss) {
+Tensor score_values(data::Target target, const Tensor& outputs, const Tensor& targets, const Tensor& loss,
+                    std::int64_t room) {
   const torch::NoGradGuard no_grad;
-  std::vector<Tensor> values{loss.detach().to(torch::kFloat64).view({1})};
-  const Tensor none = torch::zeros({target == data::Target::Class ? 3 : 2}, values[0].options());
-  const auto add = [&](const std::vector<Tensor>& more) { values.insert(values.end(), more.begin(), more.end()); };
-  if (target == data::Target::Class) add(class_values(outputs, targets));
-  values.push_back(none);
-  if (target == data::Target::Labels) add(label_values(outputs, targets));
-  if (target == data::Target::Mask) add(mask_values(outputs, targets));
-  if (target == data::Target::Input) values.push_back(torch::zeros({3}, none.options()));
-  return torch::cat(values);
+  const Tensor values = torch::zeros({room}, outputs.options().dtype(torch::kFloat64));
+  values[0].copy_(loss.detach().squeeze());
+  if (target == data::Target::Class) put_class_values(values, outputs, targets);
+  if (target == data::Target::Labels) put_label_values(values, outputs, targets);
+  if (target == data::Target::Mask) put_mask_values(values, outputs, targets);
+  return values;
 }
 
 Score score_from_values(const double* values, std::int64_t samples) {

@@ -17,11 +17,11 @@ namespace ronde::train {
 // REQUIRES: as many labels as rows.
 Score score_of(const torch::Tensor& outputs, const torch::Tensor& labels, double mean_loss);
 
-// The score of one batch as numbers where the outputs are, without waiting for them: f64 [6], the loss, top1, top5,
-// hits, falses and misses. `loss`: summed over the samples, one value.
+// The score of one batch as numbers where the outputs are, without waiting for them: the loss, top1, top5, hits, falses
+// and misses, and zeros after them; f64 [room]. `loss`: summed over the samples, one value.
 inline constexpr std::int64_t kScoreValues = 6;
 torch::Tensor score_values(data::Target target, const torch::Tensor& outputs, const torch::Tensor& targets,
-                           const torch::Tensor& loss);
+                           const torch::Tensor& loss, std::int64_t room = kScoreValues);
 // What they come to for so many samples.
 Score score_from_values(const double* values, std::int64_t samples);
 

@@ -40,7 +40,7 @@ std::int64_t op_flops(std::string_view operation, const std::vector<torch::Tenso
     return 2 * output.numel() * inputs[0].size(-1);
   if (operation == "lstm" && inputs.size() > 3) return lstm_flops(inputs);
   if (operation == "scaled_dot_product_attention") return attention_flops(inputs);
-  if (operation.ends_with("_norm")) return 2 * output.numel();
+  if (operation.ends_with("_norm") || operation == "add_relu_") return 2 * output.numel();
   return output.numel();
 }
 

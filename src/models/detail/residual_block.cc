@@ -1,8 +1,10 @@
 #include "ronde/models/detail/residual_block.h"
 
 #include <string>
+#include <utility>
 
 #include "ronde/models/detail/layers.h"
+#include "ronde/models/kernels.h"
 
 namespace ronde::models::detail {
 namespace {
@@ -52,7 +54,7 @@ torch::Tensor ResidualBlock::forward(torch::Tensor input) {
     x = norms_[i].forward(convs_[i]->forward(x));
     if (i + 1 < convs_.size()) x = x.relu_();
   }
-  return x.add_(shortcut(input)).relu_();
+  return add_relu(std::move(x), shortcut(input));
 }
 
 }  // namespace ronde::models::detail
