@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ronde/base/format.h"
+#include "ronde/report/devices.h"
 #include "ronde/report/layer_roofline.h"
 #include "ronde/report/speed.h"
 
@@ -41,12 +42,31 @@ double update_bytes(const JobFacts& job) {
   return kValue * static_cast<double>(job.parameters) * (3 + 2 * states(job));
 }
 
+// What a step takes of devices, on the one that has most to do; 0: none was recorded.
+struct DeviceSeconds {
+  double computing = 0, collectives = 0;
+};
+DeviceSeconds device_seconds(const trace::Run& run, const Window& window) {
+  DeviceSeconds most;
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    const TimeRange recorded = recorded_of_device(run.ranks[i], window.ranks[i]);
+    const auto steps = std::ranges::count_if(run.ranks[i].steps, [&](const trace::TracedStep& step) {
+      return step.time.begin >= recorded.begin && step.time.begin < recorded.end;
+    });
+    const DeviceUse use = device_use(run, run.ranks[i], window.ranks[i]);
+    if (steps == 0) continue;
+    most.computing = std::max(most.computing, use.computing / static_cast<double>(steps));
+    most.collectives = std::max(most.collectives, use.collectives / static_cast<double>(steps));
+  }
+  return most;
+}
+
 // Of a step, a mean over ranks.
 struct StepSeconds {
   double computing = 0;  // of the slowest rank
   double fixed = 0;      // whatever the batch is
 };
-StepSeconds step_seconds(const StepTable& table) {
+StepSeconds step_seconds(const StepTable& table, const DeviceSeconds& of_devices) {
   StepSeconds seconds;
   if (table.numbers.empty() || table.ranks.empty()) return seconds;
   const auto steps = static_cast<double>(table.numbers.size());
@@ -54,6 +74,7 @@ StepSeconds step_seconds(const StepTable& table) {
     seconds.computing = std::max(seconds.computing, (rank.all.compute + rank.all.optimizer) / steps);
     seconds.fixed += (rank.all.optimizer + rank.all.exposed) / steps / static_cast<double>(table.ranks.size());
   }
+  if (of_devices.computing > 0) seconds.computing = of_devices.computing;  // the program only tells them what to do
   return seconds;
 }
 
@@ -76,7 +97,8 @@ class Finder {
         job_(facts.job),
         batch_(static_cast<double>(facts.job.batch)),
         rates_(rank_rates(facts.run, facts.job, facts.machine)),
-        step_(step_seconds(facts.steps)),
+        devices_(device_seconds(facts.run, facts.window)),
+        step_(step_seconds(facts.steps, devices_)),
         speed_(samples_per_second(facts.job, facts.window, facts.window.seconds())) {
     for (const LayerFacts& layer : job_.layers) flops_ += layer.flops, bytes_ += layer.bytes;
   }
@@ -161,7 +183,9 @@ class Finder {
   double communication_speed() const {
     double seconds = 0;
     for (const CollectiveKind& kind : facts_.collectives.kinds) seconds += kind.seconds;
-    return seconds > 0 && facts_.window.steps > 0 ? batch_ * static_cast<double>(facts_.window.steps) / seconds : 0;
+    seconds /= std::max(1.0, static_cast<double>(facts_.window.steps));
+    seconds = std::max(seconds, devices_.collectives);  // what is exchanged inside graphs, the engine does not see
+    return seconds > 0 && facts_.window.steps > 0 ? batch_ / seconds : 0;
   }
 
  private:
@@ -188,6 +212,7 @@ class Finder {
   const JobFacts& job_;
   const double batch_;
   const RankRates rates_;
+  const DeviceSeconds devices_;
   const StepSeconds step_;
   const double speed_;
   double flops_ = 0, bytes_ = 0;  // of a rank's forward pass

@@ -107,6 +107,19 @@ TEST(Bottlenecks, WhatTheRunSpendsItsTimeOnBinds) {
             "memory size");
 }
 
+// The program only launches: what devices need is their own.
+TEST(Bottlenecks, ComputingIsThatOfTheDevicesWhereThereAreSome) {
+  MakeRun make(1);
+  for (std::int64_t step = 0; step < 10; ++step) {
+    const std::int64_t at = step * 100 * kMs;
+    make.step(0, step, at, at + 100 * kMs);
+    make.span(0, "training", "launch step", at, at + kMs);
+    make.span(0, "gpu 0 stream 7", "gemm", at, at + 80 * kMs, "kernel");
+  }
+  const auto all = find(make.take(), job(), node());
+  EXPECT_NE(all[0].text.find("The run's own computing would allow 1250 samples/s"), std::string::npos) << all[0].text;
+}
+
 TEST(Bottlenecks, ACeilingThatTheRunIsAboveIsDoubted) {
   MachineRates slow = node();
   slow.f32 = 0.001;

@@ -6,13 +6,19 @@
 
 namespace ronde::report {
 
+// In its first steps a network's libraries choose their kernels, and a graph is recorded: hundreds of times as long as
+// steps are, which beside few others would be all there is to see.
+constexpr std::size_t kSettling = 4;
+
 TimeRange recorded_of_device(const trace::RankTrace& rank, TimeRange bounds) {
-  if (!rank.metadata.contains("gpu steps")) return bounds;
   std::int64_t last = bounds.begin;
   for (const trace::Lane& lane : rank.lanes)
     if (lane.kind == trace::Lane::Kind::Device)
       for (const trace::LaneSpan& span : lane.spans) last = std::max(last, span.time.end);
-  return {bounds.begin, std::min(bounds.end, last)};
+  if (last == bounds.begin) return bounds;  // nothing was recorded
+  if (rank.metadata.contains("gpu steps")) bounds.end = std::min(bounds.end, last);
+  if (rank.steps.size() <= kSettling || rank.steps[kSettling].time.begin >= std::min(bounds.end, last)) return bounds;
+  return {std::max(bounds.begin, rank.steps[kSettling].time.begin), bounds.end};
 }
 
 DeviceUse device_use(const trace::Run& run, const trace::RankTrace& rank, TimeRange whole) {

@@ -22,8 +22,8 @@ struct DeviceUse {
   double idle() const { return seconds - busy; }
 };
 
-// The part of a rank's time in which its device was recorded: where that ended before the rest (trace.gpu_steps), until
-// then.
+// The part of a rank's time for which its device speaks: without the first few steps, and where it was recorded in some
+// only (trace.gpu_steps), until the last of these.
 TimeRange recorded_of_device(const trace::RankTrace& rank, TimeRange bounds);
 
 // From the rows of its streams (Lane::Kind::Device; categories "kernel", "collective", "copy"). All zero but for the

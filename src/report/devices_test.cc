@@ -55,6 +55,16 @@ TEST(Devices, WhereTheirRecordingEndedEarlierTheRestDoesNotCount) {
   EXPECT_NEAR(all.at(0).idle(), 0, 1e-12);
 }
 
+TEST(Devices, StepsInWhichKernelsAreChosenDoNotCount) {
+  trace::Run run = made_run();
+  run.ranks[0].steps.clear();
+  for (std::int64_t i = 0; i < 8; ++i) run.ranks[0].steps.push_back({.number = i + 1, .time = {10 * i, 10 * i + 10}});
+  EXPECT_EQ(recorded_of_device(run.ranks[0], {0, 180}).begin, 40);
+  EXPECT_EQ(recorded_of_device(run.ranks[0], {60, 180}).begin, 60);
+  for (trace::TracedStep& step : run.ranks[0].steps) step.time = {100 * step.number, 100 * step.number + 100};
+  EXPECT_EQ(recorded_of_device(run.ranks[0], {0, 900}).begin, 0) << "there are no others";
+}
+
 TEST(Devices, TheTextHasARowForEach) {
   const trace::Run run = made_run();
   Window window = window_of(run);

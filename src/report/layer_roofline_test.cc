@@ -135,6 +135,32 @@ TEST(LayerRoofline, ADevicesTimeIsThatOfItsKernels) {
   EXPECT_NEAR(layer_roofline_of(bare, window_of(bare), cuda, gpu)->layers.at(0).seconds, 2 * 1.0, 1e-12);
 }
 
+TEST(LayerRoofline, AStepThatIsLaunchedAtOnceIsBothPasses) {
+  const auto flops_of = [](bool at_once) {
+    MakeRun make(1);
+    for (std::int64_t step = 0; step < 3; ++step) {
+      const std::int64_t at = step * 100 * kMs;
+      make.step(0, step, at, at + 100 * kMs);
+      const bool launched = at_once && step > 0;
+      if (at_once && step == 1) {  // nothing of it runs
+        make.span(0, "training", "record step", at, at + 40 * kMs);
+        make.span(0, "training", "forward", at + 10 * kMs, at + 20 * kMs);
+        make.span(0, "training", "backward", at + 20 * kMs, at + 30 * kMs);
+      }
+      if (launched) make.span(0, "training", "launch step", at + 50 * kMs, at + 51 * kMs);
+      for (std::int64_t piece = 0; piece < (launched ? 0 : 2); ++piece) {
+        make.span(0, "training", "forward", at + 30 * piece * kMs, at + (30 * piece + 10) * kMs);
+        make.span(0, "training", "backward", at + (30 * piece + 10) * kMs, at + (30 * piece + 30) * kMs);
+      }
+      make.span(0, "gpu 0 stream 7", "gemm", at, at + 90 * kMs, "kernel");
+    }
+    const trace::Run run = make.take();
+    return layer_roofline_of(run, window_of(run), facts(), node())->layers.at(0).flops;
+  };
+  EXPECT_GT(flops_of(true), 0);
+  EXPECT_DOUBLE_EQ(flops_of(true), flops_of(false));
+}
+
 TEST(LayerRoofline, WhatIsNotKnownIsSaid) {
   const trace::Run run = two_ranks(true).take();
   EXPECT_FALSE(layer_roofline_of(run, window_of(run), {}, node()));

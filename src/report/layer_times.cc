@@ -14,7 +14,7 @@ using trace::Lane;
 using trace::LaneSpan;
 namespace names = trace::span_names;
 
-enum class Pass : std::uint8_t { None, Forward, Backward, Evaluation };
+enum class Pass : std::uint8_t { None, Forward, Backward, Other };
 
 // A module on one lane, or on several of one rank.
 struct Sums {
@@ -26,11 +26,13 @@ struct Sums {
 // Numbers of the names that mean something here; one that no span has is that of no span.
 struct Known {
   static constexpr std::uint32_t kNobody = 0xffffffff;
-  std::uint32_t forward, backward, evaluate, wait, module, kernel;
+  std::uint32_t forward, backward, launch, record, evaluate, wait, module, kernel;
 
   explicit Known(const trace::Names& all)
       : forward(id(all, names::kForward)),
         backward(id(all, names::kBackward)),
+        launch(id(all, names::kLaunchStep)),
+        record(id(all, names::kRecordStep)),
         evaluate(id(all, names::kEvaluate)),
         wait(id(all, names::kWaitForCommunication)),
         module(id(all, "module")),
@@ -56,8 +58,8 @@ class Walk {
     }
   }
 
-  std::map<std::uint32_t, Sums> modules = {};  // by name
-  std::int64_t forwards = 0, backwards = 0;
+  std::map<std::uint32_t, Sums> modules = {};              // by name
+  std::int64_t forwards = 0, backwards = 0, launches = 0;  // the last are both, of a whole step
   Ranges passes = {};
 
  private:
@@ -71,12 +73,13 @@ class Walk {
     const std::int64_t time = overlap(span.time, bounds_);
     if (time == 0) return;
     if (span.category == known_.module) {
-      if (place.pass != Pass::Evaluation && place.pass != Pass::None) see_module(span, number, time, place);
+      if (place.pass != Pass::Other && place.pass != Pass::None) see_module(span, number, time, place);
       return;
     }
     if (span.name == known_.wait && place.module) place.module->ns -= time;
-    if (span.name == known_.evaluate) place.pass = Pass::Evaluation;
-    if (place.pass == Pass::Evaluation) return;
+    if (span.name == known_.evaluate || span.name == known_.record) place.pass = Pass::Other;
+    if (place.pass == Pass::Other) return;
+    if (span.name == known_.launch) ++launches;
     const bool forward = span.name == known_.forward;
     if (!forward && span.name != known_.backward) return;
     place.pass = forward ? Pass::Forward : Pass::Backward;
@@ -128,22 +131,24 @@ void add_rank(const trace::Run& run, const trace::RankTrace& rank, const Known& 
     if (lane.kind == Lane::Kind::Training || lane.kind == Lane::Kind::Other) walk.lane(lane);
   const StepSum sum = steps_in(rank, bounds);
   times.step_seconds += sum.seconds;
-  const double pieces = sum.steps > 0 ? std::max(1.0, std::round(static_cast<double>(walk.forwards) / sum.steps)) : 1;
+  const auto launches = static_cast<double>(walk.launches);
+  const double in_pieces = sum.steps - launches;  // steps whose passes are told
+  const double pieces = in_pieces > 0 ? std::max(1.0, std::round(static_cast<double>(walk.forwards) / in_pieces)) : 1;
   for (const auto& [name, sums] : walk.modules) {
     LayerTime& time = times.modules[run.names.text(name)];
     time.forwards += static_cast<double>(sums.forwards) / pieces;
     time.backwards += static_cast<double>(sums.backwards) / pieces;
     time.seconds += seconds(std::max<std::int64_t>(0, sums.ns));
   }
-  times.network.forwards += static_cast<double>(walk.forwards) / pieces;
-  times.network.backwards += static_cast<double>(walk.backwards) / pieces;
+  times.network.forwards += static_cast<double>(walk.forwards) / pieces + launches;
+  times.network.backwards += static_cast<double>(walk.backwards) / pieces + launches;
   const Ranges worked =
       without(within(united(std::move(walk.passes)), bounds), waits_of(run, rank, bounds).communication);
   times.network.seconds += seconds(length(worked));
   // As if its device had been recorded all the time.
   const TimeRange recorded = recorded_of_device(rank, bounds);
   const double missing = recorded.length() > 0 ? seconds(bounds.length()) / seconds(recorded.length()) : 1;
-  times.device_seconds += missing * seconds(kernel_time(rank, known, bounds));
+  times.device_seconds += missing * seconds(kernel_time(rank, known, recorded));
 }
 
 }  // namespace

@@ -124,6 +124,8 @@ inline constexpr std::string_view kWaitForCommunication = "wait for communicatio
 inline constexpr std::string_view kWaitForRoom = "wait for room";                    // of a thread of the input
 inline constexpr std::string_view kWaitForPeers = "wait for peers";                  // inside a Move lane
 inline constexpr std::string_view kForward = "forward", kBackward = "backward", kOptimizer = "optimizer";
+// A whole step handed to a device at once; and what was done so that it could be, of which nothing has run.
+inline constexpr std::string_view kLaunchStep = "launch step", kRecordStep = "record step";
 inline constexpr std::string_view kEvaluate = "evaluate", kSave = "checkpoint copy", kLoad = "load";
 }  // namespace span_names
 

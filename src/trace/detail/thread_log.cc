@@ -11,11 +11,13 @@ std::uint64_t text_bits(Name name) {
   return reinterpret_cast<std::uintptr_t>(name.text());
 }
 
+constexpr std::size_t kLeast = 64;  // cells of a ring
+
 // A sixteenth of the memory, so that a small limit still serves several threads; at most 1 MiB, so that a large limit
 // serves many threads instead of few.
 std::size_t ring_capacity(std::size_t bytes) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  return std::bit_floor(std::max<std::size_t>(std::min(bytes / 16, kLargest) / sizeof(Cell), 64));
+  return std::bit_floor(std::max<std::size_t>(std::min(bytes / 16, kLargest) / sizeof(Cell), kLeast));
 }
 
 }  // namespace
@@ -53,9 +55,7 @@ void ThreadLog::pair(const Slot& begin, const Slot& end, std::span<const Arg> ar
 }
 
 LogBook::LogBook(ThreadLog::Shared shared, std::size_t bytes)
-    : shared_(shared),
-      capacity_(ring_capacity(bytes)),
-      rings_left_(std::max<std::size_t>(bytes / (capacity_ * sizeof(Cell)), 1)) {}
+    : shared_(shared), capacity_(ring_capacity(bytes)), bytes_left_(std::max(bytes, capacity_ * sizeof(Cell))) {}
 
 ThreadLog& LogBook::open(ThreadLog::Label label) {
   const std::lock_guard lock(mutex_);
@@ -65,13 +65,18 @@ ThreadLog& LogBook::open(ThreadLog::Label label) {
 
 std::unique_ptr<Ring> LogBook::take_ring() {
   if (!spare_.empty()) {
+    const auto largest = std::ranges::max_element(spare_, {}, [](const auto& ring) { return ring->capacity(); });
+    std::swap(*largest, spare_.back());
     auto ring = std::move(spare_.back());
     spare_.pop_back();
     return ring;
   }
-  if (rings_left_ == 0) return std::make_unique<Ring>(0);
-  --rings_left_;
-  return std::make_unique<Ring>(capacity_);
+  // Of what is left an eighth at most: late threads get small ones rather than none.
+  std::size_t capacity = std::min(capacity_, std::bit_floor(std::max<std::size_t>(bytes_left_ / 8 / sizeof(Cell), 1)));
+  capacity = std::max(capacity, kLeast);
+  if (capacity * sizeof(Cell) > bytes_left_) return std::make_unique<Ring>(0);
+  bytes_left_ -= capacity * sizeof(Cell);
+  return std::make_unique<Ring>(capacity);
 }
 
 std::vector<ThreadLog*> LogBook::snapshot() const {

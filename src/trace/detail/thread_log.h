@@ -93,9 +93,9 @@ class LogBook {
   std::unique_ptr<Ring> take_ring();
 
   const ThreadLog::Shared shared_;
-  const std::size_t capacity_;  // cells a ring
+  const std::size_t capacity_;  // cells of a ring, while there is room for many
   mutable std::mutex mutex_;    // guards what follows; held for moments, never while recording
-  std::size_t rings_left_;
+  std::size_t bytes_left_;
   std::vector<std::unique_ptr<Ring>> spare_;
   std::vector<std::unique_ptr<ThreadLog>> logs_;
   std::uint64_t dropped_by_gone_ = 0;

@@ -14,11 +14,22 @@ struct LogBookTest : testing::Test {
 TEST_F(LogBookTest, NeverTakesMoreMemoryThanItMay) {
   LogBook book(shared, 64 << 10);
   ASSERT_EQ(book.ring_bytes(), 4u << 10);
-  for (int i = 0; i < 16; ++i) EXPECT_GT(book.open({}).ring().capacity(), 0u);
-  ThreadLog& late = book.open({});
-  EXPECT_EQ(late.ring().capacity(), 0u);
-  EXPECT_FALSE(late.begin("x", {}, {}));
+  std::size_t bytes = 0, threads = 0, last = book.ring_bytes();
+  ThreadLog* log = &book.open({});
+  for (; log->ring().capacity() > 0; log = &book.open({}), ++threads) {
+    const std::size_t mine = log->ring().capacity() * sizeof(Cell);
+    EXPECT_LE(mine, last);
+    bytes += last = mine;
+  }
+  EXPECT_LE(bytes, 64u << 10);
+  EXPECT_GT(threads, 24u) << "late ones get less";
+  EXPECT_FALSE(log->begin("x", {}, {}));
   EXPECT_EQ(book.dropped(), 1u);
+}
+
+TEST_F(LogBookTest, AHundredThreadsHaveRoomByDefault) {
+  LogBook book(shared, 32 << 20);
+  for (int i = 0; i < 100; ++i) EXPECT_GE(book.open({}).ring().capacity() * sizeof(Cell), 1u << 10) << i;
 }
 
 TEST_F(LogBookTest, UsesTheRingOfAThreadThatEndedAgain) {
