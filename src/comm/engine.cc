@@ -124,6 +124,18 @@ Result Group::run(Request request) const {
   return handle.wait();
 }
 
+std::string Group::why_not_nccl() const {
+  return engine_->why_not_nccl(*core_);
+}
+
+void Group::reserve_in_stream(const std::vector<std::size_t>& bytes) const {
+  engine_->reserve_in_stream(*core_, bytes);
+}
+
+void Group::allreduce_in_stream(const InStream& what, const device::Event& made, device::Event& done) const {
+  engine_->allreduce_in_stream(*core_, what, made, done);
+}
+
 std::vector<Handle> Group::submit(std::vector<Request> requests) const {
   std::vector<Handle> handles;
   for (auto& ticket : engine_->submit(core_, std::move(requests))) handles.push_back(Handle(std::move(ticket)));

@@ -8,6 +8,7 @@
 
 #include "ronde/comm/handle.h"
 #include "ronde/comm/request.h"
+#include "ronde/device/stream.h"
 
 namespace ronde::comm {
 
@@ -22,6 +23,14 @@ struct AllreduceOptions {
   double postscale = 1.0;
   Compression compression = Compression::None;
   Buffer output = {};  // no data: in place
+};
+
+// What Group::allreduce_in_stream() reduces. Between two copies the buffers lie together, each from a multiple of 64
+// bytes on, in memory that NCCL knows: one of those that were reserved.
+struct InStream {
+  std::size_t number = 0;
+  std::vector<Buffer> buffers = {};
+  ReduceOp op = ReduceOp::Sum;
 };
 
 // Ranks that run collectives together, in the order they were given. Members may submit in any order: names decide
@@ -48,6 +57,17 @@ class Group {
   // Submits and waits. Quicker than the two by themselves: this thread does all the work, and wakes no other.
   // FAILS WITH: as submit() and Handle::wait().
   Result run(Request request) const;
+
+  // Why NCCL does not carry this group's buffers of GPUs, in one sentence; empty: it does. Known from the first request
+  // for such a buffer on; until something fails, all members know the same.
+  std::string why_not_nccl() const;
+  // Reduces buffers of a GPU in place, all of one type: put into the group's stream at once, by the calling thread,
+  // without a name, a vote or a handle, so that it may be recorded into a CUDA graph. It begins after `made`; `done` is
+  // where it ends. All members do the same in the same order, and submit nothing to this group meanwhile.
+  // FAILS WITH: BadInput where why_not_nccl() says something, or for what NCCL cannot reduce so; System.
+  void allreduce_in_stream(const InStream& what, const device::Event& made, device::Event& done) const;
+  // Makes the memory that it needs, by InStream::number. Not while a stream is recorded. FAILS WITH: System.
+  void reserve_in_stream(const std::vector<std::size_t>& bytes) const;
 
   Handle allreduce(std::string name, Buffer tensor, AllreduceOptions options = {}) const {
     return submit({.name = std::move(name),

@@ -148,6 +148,18 @@ torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClos
   return loss;
 }
 
+void DistributedOptimizer::reduce_by(ReduceBucket reduce) {
+  impl_->gradients.reduce_by(std::move(reduce));
+}
+
+std::vector<std::size_t> DistributedOptimizer::bucket_bytes() const {
+  return impl_->gradients.bucket_bytes();
+}
+
+std::string DistributedOptimizer::why_not_reduced_by() const {
+  return impl_->gradients.why_not_reduced_by();
+}
+
 void DistributedOptimizer::zero_grad(bool set_to_none) {
   if (const std::string name = impl_->gradients.first_on_its_way(); !name.empty())
     throw Error::bad_input(

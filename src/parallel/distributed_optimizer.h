@@ -11,6 +11,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/group.h"
+#include "ronde/device/stream.h"
 
 namespace ronde::parallel {
 
@@ -39,6 +40,11 @@ struct DistributedOptions {
   bool same_graph = false;   // in_backward: passes are alike; parameters may get their gradient in several pieces
   bool many_rounds = false;  // a backward pass after synchronize() begins a new round; otherwise it is an error
 };
+
+// Reduces the gradients of a bucket, which has this number, in place, over all ranks, after `made` has happened;
+// returns what marks its end.
+using ReduceBucket = std::function<device::Event(std::size_t number, const std::vector<torch::Tensor>& gradients,
+                                                 const device::Event& made)>;
 
 // Squared norms over all gradients of a step.
 struct GradientNorms {
@@ -93,6 +99,17 @@ class DistributedOptimizer {
   // and runs the backward pass; gradients are reduced after each call.
   // FAILS WITH: as synchronize().
   torch::Tensor step(const torch::optim::Optimizer::LossClosure& closure = nullptr);
+
+  // From now on gradients are reduced by `reduce`, bucket by bucket in an order that is the same on all ranks; it is
+  // called by the thread that calls synchronize(), and nobody votes: what a step needs that is recorded into a CUDA
+  // graph. Every parameter must get a dense gradient in every pass. Nothing: as usual again.
+  // FAILS WITH: BadInput between a backward pass and step(), or where gradients are to be changed on their way (Adasum,
+  // compression).
+  void reduce_by(ReduceBucket reduce);
+  // Whether the last step was as reduce_by() needs it; empty, or one sentence that says why not.
+  std::string why_not_reduced_by() const;
+  // What its buckets take, as comm::InStream lays them out.
+  std::vector<std::size_t> bucket_bytes() const;
 
   // FAILS WITH: BadInput while gradients of a backward pass are on their way: step() or synchronize() comes first.
   void zero_grad(bool set_to_none = true);

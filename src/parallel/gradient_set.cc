@@ -9,10 +9,11 @@
 #include "ronde/base/error.h"
 #include "ronde/parallel/detail/gradient.h"
 #include "ronde/parallel/detail/gradient_norm.h"
+#include "ronde/parallel/detail/recorded_round.h"
 
 namespace ronde::parallel {
 
-using detail::Gradient, detail::Presence, detail::Wire;
+using detail::Gradient, detail::Presence, detail::RecordedRound, detail::Wire;
 
 namespace {
 
@@ -161,6 +162,7 @@ void GradientSet::forget_round() {
     one->gradient.forget();
   }
   squares_.clear();
+  if (recorded_) recorded_->begin();
   complete_ = 0;
   any_ = reduced_ = false;
   presence_told_ = {};
@@ -198,6 +200,7 @@ void GradientSet::made(std::size_t index) {
   any_ = true;
   // A rank that is alone has no share to compare with the whole batch, but the first of several passes.
   if (measuring_ && gradient.passes == (alone() ? 1 : options_.accumulate)) take_norm(gradient);
+  if (recorded_ && gradient.passes == options_.accumulate) recorded_->made(gradient.parameter());
   if (!goes_now(one)) {
     if (gradient.passes > options_.accumulate && !options_.in_backward) refuse_one_more(gradient);
     return;
@@ -211,7 +214,7 @@ void GradientSet::made(std::size_t index) {
 
 // Whether this was the last piece of a gradient.
 bool GradientSet::goes_now(const Followed& one) const {
-  if (alone()) return false;
+  if (alone() || recorded_) return false;
   return one.gradient.passes == (options_.in_backward ? one.pieces : options_.accumulate);
 }
 
@@ -365,9 +368,48 @@ void GradientSet::agree_on_presence() {
   }
 }
 
+NamedTensors GradientSet::active() const {
+  NamedTensors parameters;
+  for (const auto& one : all_)
+    if (one->active) parameters.emplace_back(one->gradient.name(), one->gradient.parameter());
+  return parameters;
+}
+
+std::string GradientSet::first_missing() const {
+  for (const auto& one : all_)
+    if (one->active && (one->gradient.passes != options_.accumulate || one->gradient.presence() != Presence::Dense))
+      return one->gradient.name();
+  return {};
+}
+
+void GradientSet::reduce_by(ReduceBucket reduce) {
+  std::lock_guard lock(mutex_);
+  recorded_ = nullptr;
+  if (!reduce) return;
+  if (any_ && !reduced_) throw Error::bad_input("gradients of a backward pass wait for step()");
+  const bool plain = wire_->op != comm::ReduceOp::Adasum && wire_->compression == comm::Compression::None &&
+                     !wire_->compress && wire_->prescale == 1.0 && factor_ == 1.0 && !options_.in_backward;
+  if (!plain) throw Error::bad_input("gradients that are changed on their way are reduced by the engine alone");
+  recorded_ = std::make_unique<RecordedRound>(active(), std::move(reduce));
+}
+
+std::vector<std::size_t> GradientSet::bucket_bytes() const {
+  std::lock_guard lock(mutex_);
+  return RecordedRound(active(), nullptr).bytes();
+}
+
+std::string GradientSet::why_not_reduced_by() const {
+  std::lock_guard lock(mutex_);
+  if (missing_.empty()) return {};
+  return fmt::format("'{}' has not got a dense gradient in each backward pass", missing_);
+}
+
 void GradientSet::reduce() {
   std::lock_guard lock(mutex_);
-  if (!alone()) {
+  missing_ = first_missing();  // before others' gradients are made zero here
+  if (recorded_) {
+    recorded_->reduce();
+  } else if (!alone()) {
     agree_on_presence();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       Followed& one = *all_[i];

@@ -18,6 +18,7 @@ namespace ronde::parallel {
 
 namespace detail {
 class Gradient;
+class RecordedRound;
 struct Wire;
 }  // namespace detail
 
@@ -57,6 +58,11 @@ class GradientSet {
   // Reduced gradients are multiplied by it: for averages over fewer ranks than there are.
   void set_factor(double factor);
 
+  // As DistributedOptimizer's.
+  void reduce_by(ReduceBucket reduce);
+  std::string why_not_reduced_by() const;
+  std::vector<std::size_t> bucket_bytes() const;
+
   // Whether norms of gradients are taken before they travel.
   void measure(bool on);
   // The squared norm of this rank's gradients of this round, before they travelled; where they are.
@@ -78,6 +84,8 @@ class GradientSet {
   void take_norm(detail::Gradient& gradient);
   void hand_over(std::size_t index);
   void submit(const std::vector<std::size_t>& indices);
+  NamedTensors active() const;
+  std::string first_missing() const;
   void tell_presence();
   void agree_on_presence();
   std::vector<std::vector<std::size_t>> cut_into_groups() const;
@@ -97,10 +105,12 @@ class GradientSet {
   std::vector<std::int32_t> presence_;
   comm::Handle presence_told_;
   bool any_ = false, reduced_ = false;
+  std::string missing_;  // a parameter to which not each pass of the last round gave a gradient; empty: none
   bool paused_ = false, in_pass_ = false;
   double factor_ = 1.0;
   bool measuring_ = false;
-  std::vector<torch::Tensor> squares_;  // of the norms that have been taken
+  std::unique_ptr<detail::RecordedRound> recorded_;  // where somebody else reduces
+  std::vector<torch::Tensor> squares_;               // of the norms that have been taken
 };
 
 }  // namespace ronde::parallel

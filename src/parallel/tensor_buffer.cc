@@ -40,10 +40,21 @@ bool travels_as_it_is(const torch::Tensor& tensor) {
   return tensor.is_cpu() || (tensor.is_cuda() && device::count() > 0);
 }
 
+int number_of(torch::Device device) {
+  if (device.is_cpu()) return device::kHost;
+  return device.has_index() ? device.index() : 0;
+}
+
+device::Stream current_stream(torch::Device device) {
+  if (!device.is_cuda()) return {};
+  const int number = number_of(device);
+  const torch::Device numbered(device.type(), static_cast<c10::DeviceIndex>(number));
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(numbered);
+  return device::Stream::borrow(number, static_cast<CUstream_st*>(stream.native_handle()));
+}
+
 CUstream_st* stream_of(const torch::Tensor& tensor) {
-  if (!tensor.is_cuda()) return nullptr;
-  const c10::Stream stream = c10::impl::VirtualGuardImpl(torch::kCUDA).getStream(tensor.device());
-  return static_cast<CUstream_st*>(stream.native_handle());
+  return current_stream(tensor.device()).native();
 }
 
 std::vector<std::size_t> sizes_of(const std::vector<torch::Tensor>& tensors) {

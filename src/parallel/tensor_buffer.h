@@ -6,8 +6,7 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/buffer.h"
-
-struct CUstream_st;  // CUDA's own
+#include "ronde/device/stream.h"
 
 namespace ronde::parallel {
 
@@ -19,7 +18,12 @@ comm::Buffer buffer_of(const torch::Tensor& tensor);
 // Whether the engine takes its memory as it is: the host's, or a GPU's where this build knows them.
 bool travels_as_it_is(const torch::Tensor& tensor);
 
-// The stream in which the calling thread uses a tensor, for comm::Request; of a tensor on the host, none.
+// As ronde::device counts: kHost for the CPU.
+int number_of(torch::Device device);
+
+// Torch's stream in which the calling thread uses a device now; the host's for the CPU.
+device::Stream current_stream(torch::Device device);
+// The same of a tensor's device, for comm::Request; of a tensor on the host, none.
 CUstream_st* stream_of(const torch::Tensor& tensor);
 
 comm::DType dtype_of(torch::ScalarType type);

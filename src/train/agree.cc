@@ -1,6 +1,8 @@
 #include "ronde/train/agree.h"
 
+#include <array>
 #include <map>
+#include <span>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
@@ -52,6 +54,13 @@ void require_same_settings(const Settings& settings, const comm::Group& group) {
   }
   if (const std::string differences = differing_settings(by_rank); !differences.empty())
     throw Error::bad_input("ranks have different settings, and cannot train together: {}", differences);
+}
+
+bool on_any_rank(bool mine, const std::string& name, const comm::Group& group) {
+  if (group.size() == 1) return mine;
+  std::array flag = {mine ? 1.0 : 0.0};
+  group.run({.name = name, .input = comm::buffer_of(std::span<double>(flag)), .op = comm::ReduceOp::Max});
+  return flag[0] > 0;
 }
 
 }  // namespace ronde::train

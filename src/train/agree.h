@@ -14,4 +14,7 @@ std::string differing_settings(const std::vector<std::vector<std::string>>& by_r
 // All ranks must train by the same recipe. FAILS WITH: BadInput, on every rank, saying which keys differ and where.
 void require_same_settings(const Settings& settings, const comm::Group& group);
 
+// Whether it is so on any rank. All call it, under the same name. FAILS WITH: as comm::Handle::wait().
+bool on_any_rank(bool mine, const std::string& name, const comm::Group& group);
+
 }  // namespace ronde::train

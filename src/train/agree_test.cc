@@ -24,5 +24,12 @@ TEST(Agree, SaysWhichKeysDifferAndWhere) {
   });
 }
 
+TEST(Agree, OnAnyRank) {
+  comm::run_ranks(3, [](comm::Engine& engine) {
+    EXPECT_FALSE(on_any_rank(false, "flag", engine.world()));
+    EXPECT_TRUE(on_any_rank(engine.rank() == 2, "flag", engine.world()));
+  });
+}
+
 }  // namespace
 }  // namespace ronde::train

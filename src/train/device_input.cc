@@ -6,6 +6,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/data/touch.h"
+#include "ronde/parallel/tensor_buffer.h"
 #include "ronde/train/detail/device_slot.h"
 
 namespace ronde::train {
@@ -20,7 +21,7 @@ struct DeviceInput::Impl {
   Impl(data::Loader& from, DeviceInputOptions chosen)
       : loader(from),
         options(chosen),
-        copies(detail::number_of(options.device)),
+        copies(parallel::number_of(options.device)),
         slots{detail::DeviceSlot(options, copies), detail::DeviceSlot(options, copies)} {}
 
   // The batch after the last one that was filled. What goes wrong is for the call that would have given it out.
@@ -62,14 +63,14 @@ DeviceInput::~DeviceInput() {
   }
 }
 
-std::optional<DeviceBatch> DeviceInput::next() {
+std::optional<StepBatch> DeviceInput::next() {
   Impl& impl = *impl_;
   if (impl.given >= 0) impl.slots[static_cast<std::size_t>(std::exchange(impl.given, -1))].mark_used();
   if (!std::exchange(impl.begun, true)) impl.fill_next();
   if (impl.failure) std::rethrow_exception(impl.failure);
   if (!impl.ready) return {};
   impl.given = impl.filled;
-  DeviceBatch batch = impl.slots[static_cast<std::size_t>(impl.given)].take();
+  StepBatch batch = impl.slots[static_cast<std::size_t>(impl.given)].take();
   impl.fill_next();
   return batch;
 }

@@ -8,6 +8,7 @@
 
 #include "ronde/base/settings.h"
 #include "ronde/data/loader.h"
+#include "ronde/train/step_batch.h"
 
 namespace ronde::train {
 
@@ -21,14 +22,6 @@ struct DeviceInputOptions {
   bool channels_last = false;
   double mixup = 0;        // as mixup_of(); 0: none
   std::uint64_t seed = 0;  // of mixup
-};
-
-// A rank's part of a batch, on the device.
-struct DeviceBatch {
-  data::Batch::Facts facts = {};
-  torch::Tensor inputs = {};         // [n, channels, height, width], mixed where there is mixup
-  torch::Tensor targets = {};        // as Samples::targets; unmixed
-  torch::Tensor mixed_targets = {};  // [n, classes], f32; undefined without mixup
 };
 
 // Batches of a loader on a device, one ahead: while one is trained on, the next is copied, and its pictures are touched
@@ -51,7 +44,7 @@ class DeviceInput {
   // The next batch, for torch's current stream of this thread, which waits for it by itself; nothing after the last.
   // Its tensors are overwritten after the next call: by then all work on them must be in the stream that is current.
   // FAILS WITH: what the loader fails with, once the batches before have been given out; System.
-  std::optional<DeviceBatch> next();
+  std::optional<StepBatch> next();
 
  private:
   struct Impl;

@@ -96,10 +96,10 @@ void expect_as_ordinary(const data::Source& by_device, const data::Source& by_th
                                                                   : torch::MemoryFormat::Contiguous));
     const torch::Tensor inputs = batch->inputs.to(torch::kCPU, torch::kFloat32);
     EXPECT_TRUE(torch::allclose(inputs, wanted->seen.inputs, 0, tolerance(options)));
-    EXPECT_TRUE(torch::equal(batch->targets.to(torch::kCPU), wanted->plain.targets));
-    ASSERT_EQ(batch->mixed_targets.defined(), options.mixup > 0);
+    EXPECT_TRUE(torch::equal(batch->plain.to(torch::kCPU), wanted->plain.targets));
+    ASSERT_EQ(batch->mixed(), options.mixup > 0);
     if (options.mixup > 0) {
-      EXPECT_TRUE(torch::equal(batch->mixed_targets.to(torch::kCPU), wanted->seen.targets));
+      EXPECT_TRUE(torch::equal(batch->targets.to(torch::kCPU), wanted->seen.targets));
     }
     ++batches;
   }
@@ -149,7 +149,7 @@ TEST(DeviceInput, LastSampleWithoutANeighbourStaysAsItIs) {
   const auto mixed_batch = mixed_input.next(), plain_batch = plain_input.next();
   EXPECT_TRUE(torch::equal(mixed_batch->inputs[6], plain_batch->inputs[6]));
   EXPECT_FALSE(torch::equal(mixed_batch->inputs[0], plain_batch->inputs[0]));
-  EXPECT_EQ(mixed_batch->mixed_targets[6].max().item<float>(), 1);
+  EXPECT_EQ(mixed_batch->targets[6].max().item<float>(), 1);
 }
 
 TEST(DeviceInput, OtherTargetsComeToo) {

@@ -1,10 +1,9 @@
 #include <utility>
 #include <vector>
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include "ronde/data/mixup.h"
 #include "ronde/data/touch.h"
+#include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/detail/device_slot.h"
 
@@ -27,19 +26,6 @@ void copy(const torch::Tensor& into, const void* from, std::size_t bytes, const 
 }
 
 }  // namespace
-
-int number_of(torch::Device device) {
-  if (device.is_cpu()) return device::kHost;
-  return device.has_index() ? device.index() : 0;
-}
-
-device::Stream current_stream(torch::Device device) {
-  if (device.is_cpu()) return {};
-  const c10::impl::VirtualGuardImpl guard(device.type());
-  const torch::Device numbered(device.type(), static_cast<c10::DeviceIndex>(number_of(device)));
-  return device::Stream::borrow(number_of(device),
-                                static_cast<CUstream_st*>(guard.getStream(numbered).native_handle()));
-}
 
 DeviceSlot::DeviceSlot(const DeviceInputOptions& options, const device::Stream& copies)
     : options_(options), filled_(copies), used_(copies) {}
@@ -69,7 +55,7 @@ void DeviceSlot::make_room(const data::Batch& batch) {
     host_shares_ = device::PinnedBuffer(static_cast<std::size_t>(room) * sizeof(float));
   }
   room_ = room;
-  used_.record(current_stream(options_.device));
+  used_.record(parallel::current_stream(options_.device));
 }
 
 // Where they are read from: beside the pictures, or by themselves.
@@ -147,22 +133,22 @@ torch::Tensor DeviceSlot::copied_inputs() const {
   return inputs.to(inputs.options().dtype(options_.type), false, false, format_of(options_.channels_last));
 }
 
-DeviceBatch DeviceSlot::take() {
+StepBatch DeviceSlot::take() {
   const torch::NoGradGuard no_grad;
-  current_stream(options_.device).wait(filled_);
+  parallel::current_stream(options_.device).wait(filled_);
   const data::SampleKind& kind = batch_->facts().kind;
-  DeviceBatch taken{.facts = batch_->facts()};
+  StepBatch taken{.facts = batch_->facts()};
   taken.inputs = kind.u8 ? first(inputs_) : copied_inputs();
-  taken.targets = kind.target == data::Target::Input ? taken.inputs : first(targets_);
+  taken.targets = taken.plain = kind.target == data::Target::Input ? taken.inputs : first(targets_);
   if (options_.mixup > 0) {
-    const torch::Tensor flags = taken.targets.unsqueeze(1).eq(classes_).to(torch::kFloat32);
-    taken.mixed_targets = batch_->size() > 0 ? mixed(flags) : flags;
+    const torch::Tensor flags = taken.plain.unsqueeze(1).eq(classes_).to(torch::kFloat32);
+    taken.targets = batch_->size() > 0 ? mixed(flags) : flags;
   }
   return taken;
 }
 
 void DeviceSlot::mark_used() {
-  used_.record(current_stream(options_.device));
+  used_.record(parallel::current_stream(options_.device));
 }
 
 }  // namespace ronde::train::detail

@@ -21,16 +21,10 @@ Feed::Feed(data::Loader& loader, const Session& session, const Task& task, const
 }
 
 std::optional<StepBatch> Feed::next() {
-  if (!on_gpu_) {
-    auto batch = loader_.next();
-    if (!batch) return {};
-    return step_batch_of(std::move(*batch), task_, torch::kCPU, mixing_);
-  }
-  auto batch = on_gpu_->next();
+  if (on_gpu_) return on_gpu_->next();
+  auto batch = loader_.next();
   if (!batch) return {};
-  StepBatch made{.facts = batch->facts, .inputs = batch->inputs, .targets = batch->targets, .plain = batch->targets};
-  if (batch->mixed_targets.defined()) made.targets = batch->mixed_targets;
-  return made;
+  return step_batch_of(std::move(*batch), task_, torch::kCPU, mixing_);
 }
 
 }  // namespace ronde::train

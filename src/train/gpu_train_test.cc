@@ -74,6 +74,7 @@ TEST_F(GpuTrainings, AGraphChangesNothing) {
            {{"train.accumulate", "3"}},
            {{"train.label_smoothing", "0.1"}},
            {{"train.precision", "bf16"}},
+           {{"model.name", "resnet20"}, {"model.filters", "4"}, {"train.precision", "bf16"}},
            {{"train.precision", "f16"}},
            {{"train.precision", "f16"}, {"optimizer.name", "adamw"}, {"optimizer.lr", "0.001"}},
        }) {

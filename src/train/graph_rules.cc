@@ -3,6 +3,20 @@
 #include "ronde/base/format.h"
 
 namespace ronde::train {
+namespace {
+
+// Only what is put into a stream can be recorded: NCCL's collectives, without the votes before them.
+std::string why_no_exchange(const GraphFacts& facts) {
+  if (facts.synced_norms) return "model.norm = sync brings ranks together inside the network";
+  if (facts.reduce == "adasum" || facts.compression != "none")
+    return fmt::format("train.reduce = {} with train.compression = {} changes gradients on their way, by the host",
+                       facts.reduce, facts.compression);
+  if (!facts.why_not_nccl.empty())
+    return "the exchange of gradients can be recorded only where NCCL does it: " + facts.why_not_nccl;
+  return {};
+}
+
+}  // namespace
 
 std::string why_no_graph(const GraphFacts& facts) {
   if (facts.setting == "off") return "train.graph is off";
@@ -16,7 +30,7 @@ std::string why_no_graph(const GraphFacts& facts) {
   if (facts.f16_on_host) return "with this optimizer the host looks for overflows of f16";
   if (facts.traced_modules) return "trace.modules and trace.operators look at each layer as it runs";
   if (facts.recompute) return "model.recompute asks for the state of random numbers in each pass";
-  if (facts.ranks > 1 && !facts.local) return "ranks agree on each exchange of gradients, which cannot be recorded";
+  if (facts.ranks > 1 && !facts.local) return why_no_exchange(facts);
   return {};
 }
 

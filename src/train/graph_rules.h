@@ -14,8 +14,13 @@ struct GraphFacts {
   bool f16_on_host = false;        // overflows are looked for by the host
   bool local = false;              // train.sync_every
   int ranks = 1;
-  bool traced_modules = false;  // trace.modules, trace.operators
-  bool recompute = false;       // model.recompute
+  // Of several ranks that exchange gradients:
+  std::string why_not_nccl = {};     // comm::Group::why_not_nccl()
+  std::string reduce = "average";    // train.reduce
+  std::string compression = "none";  // train.compression
+  bool synced_norms = false;         // model.norm
+  bool traced_modules = false;       // trace.modules, trace.operators
+  bool recompute = false;            // model.recompute
 };
 
 // Why not, in one sentence; empty: it can. Pure.

@@ -41,8 +41,24 @@ TEST(GraphRules, EveryReasonIsSaid) {
 TEST(GraphRules, SeveralRanksCanWhereGradientsStayAtHome) {
   GraphFacts facts = possible();
   facts.ranks = 4;
-  expect_reason(facts, "ranks agree on each exchange");
+  facts.why_not_nccl = "ranks 0 and 1 on b2 share GPU 0";
+  expect_reason(facts, "only where NCCL does it: ranks 0 and 1 on b2 share GPU 0");
   facts.local = true;
+  EXPECT_EQ(why_no_graph(facts), "");
+}
+
+TEST(GraphRules, SeveralRanksCanByNcclAlone) {
+  GraphFacts facts = possible();
+  facts.ranks = 4;
+  EXPECT_EQ(why_no_graph(facts), "");
+  facts.compression = "bf16";
+  expect_reason(facts, "train.compression = bf16");
+  facts.compression = "none";
+  facts.reduce = "adasum";
+  expect_reason(facts, "train.reduce = adasum");
+  facts.synced_norms = true;
+  expect_reason(facts, "model.norm = sync");
+  facts.ranks = 1;
   EXPECT_EQ(why_no_graph(facts), "");
 }
 

@@ -1,20 +1,19 @@
 #include "ronde/train/graphed_step.h"
 
-#include <array>
-#include <span>
-
 #include "ronde/base/error.h"
 #include "ronde/trace/span.h"
+#include "ronde/train/agree.h"
 
 namespace ronde::train {
 namespace {
 
-bool all_could(bool mine, const comm::Group& group) {
-  if (group.size() == 1) return mine;
-  std::array flag = {mine ? 1.0 : 0.0};
-  group.run({.name = "recorded step", .input = comm::buffer_of(std::span<double>(flag)), .op = comm::ReduceOp::Min});
-  return flag[0] > 0;
-}
+struct FixedExchange {
+  explicit FixedExchange(const GraphedStep::Hooks& all) : hooks(all) { hooks.fix_exchange(true); }
+  ~FixedExchange() { hooks.fix_exchange(false); }
+  FixedExchange(const FixedExchange&) = delete;
+  FixedExchange& operator=(const FixedExchange&) = delete;
+  const GraphedStep::Hooks& hooks;
+};
 
 bool alike(const torch::Tensor& a, const torch::Tensor& b) {
   return a.sizes() == b.sizes() && a.strides() == b.strides() && a.dtype() == b.dtype();
@@ -31,10 +30,12 @@ torch::Tensor GraphedStep::run(const StepBatch& batch, const Work& work, const H
   hooks.prepare();
   if (!recorded_ && !given_up_) {
     steps_ = fits(batch) ? steps_ + 1 : 1;  // of batches that are alike
-    if (steps_ > kWarmUps)
+    if (steps_ > kWarmUps) {
       record(batch, work, hooks);
-    else
+    } else {
       place_ = batch;
+      if (steps_ == kWarmUps) return rehearse(batch, work, hooks);
+    }
   }
   if (!recorded_ || !fits(batch)) return work(batch);
   RONDE_SPAN("launch step");
@@ -54,22 +55,36 @@ void GraphedStep::record(const StepBatch& batch, const Work& work, const Hooks& 
   place_.targets = batch.targets.clone();
   place_.plain = batch.mixed() ? batch.plain.clone() : place_.targets;
   std::string failure;
-  try {
-    graph_.record([&] { result_ = work(place_); });
-  } catch (const Error& error) {
-    failure = error.message();
+  {
+    const FixedExchange fixed(hooks);
+    try {
+      graph_.record([&] { result_ = work(place_); });
+    } catch (const Error& error) {
+      failure = error.message();
+    }
   }
   hooks.recorded();
-  recorded_ = all_could(failure.empty(), group_);
-  given_up_ = !recorded_;
-  if (recorded_) return;
-  if (failure.empty()) failure = "another rank cannot";
+  recorded_ = agree(failure, hooks);
+}
+
+torch::Tensor GraphedStep::rehearse(const StepBatch& batch, const Work& work, const Hooks& hooks) {
+  if (!agree(hooks.why_not_fixed(), hooks)) return work(batch);
+  const FixedExchange fixed(hooks);
+  return work(batch);
+}
+
+bool GraphedStep::agree(const std::string& failure, const Hooks& hooks) {
+  if (!on_any_rank(!failure.empty(), "recorded step", group_)) return true;
+  const std::string why = failure.empty() ? "another rank cannot" : failure;
   if (insists_)
-    throw Error(Error::Kind::System, fmt::format("train.graph is on, but a step cannot be recorded: {}", failure));
-  log_.info("rank {}: steps are launched piece by piece, since one cannot be recorded: {}", group_.rank(), failure);
+    throw Error(Error::Kind::System, fmt::format("train.graph is on, but a step cannot be recorded: {}", why));
+  log_.info("rank {}: steps are launched piece by piece, since one cannot be recorded: {}", group_.rank(), why);
+  given_up_ = true;
   graph_ = StepGraph();
   result_ = torch::Tensor();
   place_ = {};
+  hooks.given_up();  // once the graph is gone
+  return false;
 }
 
 }  // namespace ronde::train

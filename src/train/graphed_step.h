@@ -14,8 +14,9 @@
 namespace ronde::train {
 
 // Steps that are alike, as one launch each. The first few run as they are, which lets libraries choose their algorithms
-// and optimizers make their state; then one is recorded, and from then on launched with the batch copied into place.
-// Batches of another shape run as they are.
+// and optimizers make their state; the last of these as one that is recorded, so that NCCL connects what it connects
+// late. Then one is recorded, and from then on launched with the batch copied into place. Batches of another shape run
+// as they are.
 //
 // Ranks agree on it: where one cannot record, none does.
 class GraphedStep {
@@ -28,14 +29,19 @@ class GraphedStep {
     std::function<void()> prepare;   // before every step: writes what the host decides to where the step reads it
     std::function<void()> recorded;  // a step was recorded, or failed to be: it has not run
     std::function<void()> launched;  // one was launched: the host's counts follow
+    // Steps begin, or cease, to exchange gradients in the way that can be recorded; why they cannot, which is asked
+    // once before; and that they never will.
+    std::function<void(bool)> fix_exchange;
+    std::function<std::string()> why_not_fixed;
+    std::function<void()> given_up;
   };
   // FAILS WITH: what the work fails with; System when it insists and a step cannot be recorded.
   torch::Tensor run(const StepBatch& batch, const Work& work, const Hooks& hooks);
 
-  bool recorded() const { return recorded_; }
-
  private:
+  torch::Tensor rehearse(const StepBatch& batch, const Work& work, const Hooks& hooks);
   void record(const StepBatch& batch, const Work& work, const Hooks& hooks);
+  bool agree(const std::string& failure, const Hooks& hooks);
   bool fits(const StepBatch& batch) const;
 
   static constexpr int kWarmUps = 3;

@@ -66,33 +66,13 @@ Learner::Learner(const Session& session, Task& task)
                                           .operators = settings.get<"trace.operators">()};
   if (session.recorder() && (traced.modules || traced.operators))
     modules_.emplace(*task.network, *session.recorder(), traced);
-  const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});
-  const bool insists = settings.get<"train.graph">() == "on";
-  const std::string why_not = why_no_graph(graph_facts());
-  if (why_not.empty()) graph_.emplace(session.world(), log, insists);
-  if (!why_not.empty() && insists) throw Error::bad_input("train.graph is on, but {}", why_not);
+  start_graph();
 }
 
 void Learner::scale_on_device(const LossScaler& scaler) {
   counted_ = scaler;
   device_scaling_.emplace(*task_.network, scaler);
   fused_->set_scaling({}, device_scaling_->overflow());
-}
-
-GraphFacts Learner::graph_facts() const {
-  const Settings& settings = session_.settings();
-  GraphFacts facts;
-  facts.setting = settings.get<"train.graph">();
-  facts.on_gpu = session_.device().is_cuda();
-  facts.why_no_graphs = StepGraph::why_none();
-  facts.optimizer = settings.get<"optimizer.name">();
-  facts.fused = fused_ != nullptr;
-  facts.f16_on_host = scaling_.has_value();
-  facts.local = sync_every_ > 1;
-  facts.ranks = session_.size();
-  facts.traced_modules = modules_.has_value();
-  facts.recompute = settings.get<"model.recompute">();
-  return facts;
 }
 
 const LossScaler* Learner::scaler() const {
@@ -109,11 +89,7 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
   const auto work = [&](const StepBatch& seen) { return one_step(number, seen, measured); };
-  const torch::Tensor values = graph_ && !measured ? graph_->run(batch, work,
-                                                                 {.prepare = [this] { fused_->prepare_step(); },
-                                                                  .recorded = [this] { fused_->captured(); },
-                                                                  .launched = [this] { fused_->replayed(); }})
-                                                   : work(batch);
+  const torch::Tensor values = graph_ && !measured ? graph_->run(batch, work, graph_hooks()) : work(batch);
   StepFacts facts{.step = number, .samples = batch.size(), .learning_rate = learning_rate_};
   if (measured) {
     const std::int64_t some = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
@@ -141,7 +117,7 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
     const torch::Tensor some = pass(number, batch.part(data::share({0, batch.size()}, i, passes_)));
     score = score.defined() ? score + some : some;
   }
-  torch::Tensor rest = torch::zeros({kStepValues - kScoreValues}, score.options());
+  const torch::Tensor rest = score.slice(0, kScoreValues);
   if (measured) rest.slice(0, 0, 2).copy_(distributed_->gradient_norm_values());
   bool goes = true;
   if (scaling_) {
@@ -154,7 +130,7 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
   }
   if (goes && clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
   if (goes) distributed_->step();
-  return torch::cat({score, rest});
+  return score;
 }
 
 std::optional<Totals> Learner::finished(std::size_t most_left) {
@@ -237,9 +213,9 @@ torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
     const torch::NoGradGuard no_grad;
     if (part.size() > 0)
       score = score_values(part.facts.kind.target, output.detach(), part.plain,
-                           task_.smoothed || part.mixed() ? task_.plain_loss(output, part.plain) : loss);
+                           task_.smoothed || part.mixed() ? task_.plain_loss(output, part.plain) : loss, kStepValues);
     else
-      score = torch::zeros({kScoreValues}, output.options().dtype(torch::kFloat64));
+      score = torch::zeros({kStepValues}, output.options().dtype(torch::kFloat64));
     // On the CPU it costs nothing to look at once.
     if (part.size() > 0 && (score.is_cpu() || scaling_)) check_loss(number, score[0].item<double>(), part, output);
   }
@@ -247,10 +223,9 @@ torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
   const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Backward);
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
   const double share = session_.size() / static_cast<double>(part.global_size());
-  if (device_scaling_)
-    (device_scaling_->scaled(loss) * share).backward();
-  else
-    (loss * ((scaling_ ? scaling_->factor() : 1.0) * share)).backward();
+  // The factor as the gradient of the loss: a product would be two kernels more.
+  loss.backward(device_scaling_ ? device_scaling_->factor(loss) * share
+                                : torch::full_like(loss, (scaling_ ? scaling_->factor() : 1.0) * share));
   return score;
 }
 

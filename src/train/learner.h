@@ -62,7 +62,13 @@ class Learner {
   bool unscale(std::int64_t number);
   void check_loss(std::int64_t number, double sum, const StepBatch& part, const torch::Tensor& output);
   void count_overflow(std::int64_t number, bool overflow);
+  void start_graph();
   GraphFacts graph_facts() const;
+  GraphedStep::Hooks graph_hooks();
+  std::string why_no_fixed_exchange() const;
+  void launched();
+  device::Event reduce_in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients,
+                                 const device::Event& made) const;
   void scale_on_device(const LossScaler& scaler);
 
   const Session& session_;
@@ -84,6 +90,7 @@ class Learner {
   std::optional<DeviceScaling> device_scaling_;  // f16, by optimizers that skip steps themselves,
   LossScaler counted_;                           // and what the host has heard of it
   Fused* fused_ = nullptr;                       // the optimizer, if it is one
+  std::optional<comm::Group> in_graph_;          // several ranks: for what recorded steps exchange, and nothing else
   std::optional<GraphedStep> graph_;
   StepNumbers numbers_;
 };

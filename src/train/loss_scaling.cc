@@ -1,24 +1,12 @@
 #include "ronde/train/loss_scaling.h"
 
-#include <array>
 #include <limits>
-#include <span>
 
 #include "ronde/base/error.h"
+#include "ronde/train/agree.h"
 #include "ronde/train/finite.h"
 
 namespace ronde::train {
-namespace {
-
-// Whether any rank has found an overflow.
-bool any_rank(bool mine, const comm::Group& group) {
-  std::array flag = {mine ? 1.0 : 0.0};
-  group.run(
-      {.name = "overflow of a step", .input = comm::buffer_of(std::span<double>(flag)), .op = comm::ReduceOp::Max});
-  return flag[0] > 0;
-}
-
-}  // namespace
 
 LossScaling::LossScaling(const Session& session, torch::nn::Module& network)
     : network_(network),
@@ -52,7 +40,7 @@ bool LossScaling::gradients_finite() {
 bool LossScaling::unscale(std::int64_t step) {
   const torch::NoGradGuard no_grad;
   bool overflow = !gradients_finite();
-  if (!reduced_) overflow = any_rank(overflow, group_);
+  if (!reduced_) overflow = on_any_rank(overflow, "overflow of a step", group_);
   if (!overflow) {
     scaler_.step_was_good();
     return true;

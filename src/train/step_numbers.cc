@@ -28,8 +28,7 @@ StepNumbers::Slot StepNumbers::free_slot(const device::Stream& stream) {
 
 void StepNumbers::send(const StepFacts& facts, const torch::Tensor& values) {
   const torch::NoGradGuard no_grad;
-  const int gpu = device_.is_cuda() ? static_cast<int>(values.get_device()) : device::kHost;
-  const auto stream = device::Stream::borrow(gpu, parallel::stream_of(values));
+  const device::Stream stream = parallel::current_stream(values.device());
   Slot slot = free_slot(stream);
   slot.facts = facts;
   slot.host.copy_(values, /*non_blocking=*/true);

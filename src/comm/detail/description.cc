@@ -12,10 +12,6 @@
 namespace ronde::comm::detail {
 namespace {
 
-bool reduces(Operation operation) {
-  return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::ReduceScatter;
-}
-
 bool has_root(Operation operation) {
   return operation == Operation::Reduce || operation == Operation::Gather || operation == Operation::Scatter ||
          operation == Operation::Broadcast;
@@ -34,6 +30,10 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 constexpr std::string_view kWhat = "a description";
 
 }  // namespace
+
+bool reduces(Operation operation) {
+  return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::ReduceScatter;
+}
 
 Description describe(const Request& request, int rank) {
   Description description;

@@ -41,6 +41,8 @@ std::uint64_t signature(const Description& description);
 // Of several that are submitted together.
 std::uint64_t combined_signature(std::uint64_t first, std::uint64_t second);
 
+bool reduces(Operation operation);  // makes one value of those of all members
+
 // A member that has joined can take part with zeros.
 bool joinable(const Description& description);
 

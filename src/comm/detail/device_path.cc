@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kLeast = std::size_t{1} << 20;  // of what is pinned
 
-constexpr std::size_t lined_up(std::size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 bool in_place(Operation operation) {
   return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::Broadcast;
 }

@@ -65,6 +65,11 @@ class EngineCore {
   static void wait(const std::shared_ptr<Ticket>& ticket);
   static bool poll(const std::shared_ptr<Ticket>& ticket);
 
+  // As Group's.
+  std::string why_not_nccl(GroupCore& group);
+  void reserve_in_stream(GroupCore& group, const std::vector<std::size_t>& bytes);
+  void allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made, device::Event& done);
+
   std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
   void drop_group(const std::shared_ptr<GroupCore>& group);
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
@@ -96,6 +101,7 @@ class EngineCore {
   void close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
+  void check_in_stream(GroupCore& group) const;
 
   // Groups; engine_groups.cc.
   std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas,

@@ -100,6 +100,31 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_p
   return tickets;
 }
 
+std::string EngineCore::why_not_nccl(GroupCore& group) {
+  std::lock_guard lock(token_);
+  return group.nccl_path().why_not();
+}
+
+void EngineCore::check_in_stream(GroupCore& group) const {
+  if (const std::string why = group.nccl_path().why_not(); !why.empty())
+    throw Error::bad_input("{}: nothing can be put into its stream: {}", group.title(), why);
+}
+
+void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<std::size_t>& bytes) {
+  check_open(group);
+  std::lock_guard lock(token_);
+  check_in_stream(group);
+  group.nccl_path().reserve(bytes);
+}
+
+void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made,
+                                     device::Event& done) {
+  check_open(group);
+  std::lock_guard lock(token_);
+  check_in_stream(group);
+  group.nccl_path().allreduce_now(what, made, done);
+}
+
 void EngineCore::close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const {
   for (const auto& ticket : tickets)
     if (ticket->slot) NameTable::close(*ticket->slot);

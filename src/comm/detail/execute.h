@@ -20,6 +20,11 @@ std::vector<Work> work_of(const Bucket& bucket);
 // What it takes on its way: half of its values' bytes, where f32 is compressed.
 std::size_t wire_bytes(const Work& work);
 
+// So that what lies behind so many bytes begins a cache line.
+constexpr std::size_t lined_up(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
 // Memory that the link uses directly, for what is compressed. Kept from one bucket to the next: memory that is new
 // each time costs more than what is done with it.
 class Scratch {

@@ -11,10 +11,6 @@
 namespace ronde::comm::detail {
 namespace {
 
-std::size_t lined_up(std::size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 // One bucket on its way. All its memory is one piece of scratch:
 //
 //   wire      everything as it travels, sorted by the member that computes it

@@ -99,6 +99,7 @@ class GroupCore {
   bool on_gpus() const { return device_path_.copies() || nccl_path_.must_be_watched(); }
   std::size_t indifferent() const { return agreement_.indifferent(); }
   Link& link() { return *link_; }
+  NcclPath& nccl_path() { return nccl_path_; }
   Traffic traffic() const { return link_->traffic(); }
   std::uint64_t plans() const { return agreement_.plans(); }
 

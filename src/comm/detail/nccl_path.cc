@@ -37,10 +37,6 @@ bool moves(Operation operation) {
   return operation == Operation::Broadcast || operation == Operation::Allgather || operation == Operation::Alltoall;
 }
 
-bool reduces(Operation operation) {
-  return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::ReduceScatter;
-}
-
 }  // namespace
 
 bool goes_by_nccl(const Description& description) {
@@ -173,6 +169,47 @@ Task NcclPath::reduce_fused(std::vector<Work> works) {
   co_return;
 }
 
+std::string NcclPath::why_not() const {
+  if (connected()) return {};
+  if (!host_reason_.empty()) return host_reason_;
+  return opened_ ? "NCCL was given up after a failure" : "no buffer of a GPU has travelled between its members yet";
+}
+
+void NcclPath::reserve(const std::vector<std::size_t>& bytes) {
+  for (std::size_t number = registered_.size(); number < bytes.size(); ++number)
+    registered_.emplace_back(data_->make_registered(bytes[number]), bytes[number]);
+}
+
+void NcclPath::allreduce_now(const InStream& what, const device::Event& made, device::Event& done) {
+  if (what.buffers.empty()) throw Error::bad_input("there is nothing to reduce");
+  const DType dtype = what.buffers.front().dtype;
+  if (!nccl_can(dtype, what.op)) throw Error::bad_input("NCCL has no {} of {}", name(what.op), name(dtype));
+  std::size_t bytes = 0;
+  for (const Buffer& buffer : what.buffers) {
+    if (buffer.device != gpu_ || buffer.dtype != dtype)
+      throw Error::bad_input("buffers that are reduced at once must be {} on GPU {}; one is {} on GPU {}", name(dtype),
+                             gpu_, name(buffer.dtype), buffer.device);
+    bytes += lined_up(buffer.bytes());
+  }
+  if (what.number >= registered_.size() || registered_[what.number].size() < bytes)
+    throw Error::bad_input("memory {} was not reserved for {} that are reduced in a stream", what.number,
+                           format_bytes(bytes));
+  std::byte* const memory = registered_[what.number].data();
+  const auto each = [&](auto copy) {
+    std::byte* next = memory;
+    for (const Buffer& buffer : what.buffers) {
+      copy(buffer, next);
+      next += lined_up(buffer.bytes());
+    }
+  };
+  stream_.wait(made);
+  each([&](const Buffer& buffer, std::byte* at) { device::copy_async(at, buffer.data, buffer.bytes(), stream_); });
+  const DeviceLink::Piece all{memory, memory, bytes / size_of(dtype)};
+  if (bytes > 0) data_->allreduce({&all, 1}, dtype, what.op, stream_);
+  each([&](const Buffer& buffer, std::byte* at) { device::copy_async(buffer.data, at, buffer.bytes(), stream_); });
+  done.record(stream_);
+}
+
 void NcclPath::hold(const std::vector<Work>& works, std::shared_ptr<const void> more) {
   Held held{.done = device::Event(stream_), .since = monotonic_now(), .keeps = {std::move(more)}};
   held.done.record(stream_);
@@ -200,12 +237,18 @@ void NcclPath::member_left(std::chrono::nanoseconds now) {
 void NcclPath::watch(std::chrono::nanoseconds now) {
   if (!data_ || connecting_) return;
   const bool lost = left_at_.count() > 0 && now - left_at_ > kLastPatience;
+  try {
+    if (!lost) data_->check();
+  } catch (const Error&) {  // a member may be recording or launching steps with it: why_not() tells
+    given_up_ = std::move(data_);
+    held_.clear();
+    throw;
+  }
   if (!busy() && !lost) return;
-  if (!lost) data_->check();
   const auto waits = held_.empty() ? now - left_at_ : now - held_.front().since;
   if (!lost && (options_.stuck.count() == 0 || waits < options_.stuck)) return;
   data_->abort();
-  data_.reset();
+  given_up_ = std::move(data_);
   held_.clear();
   throw Error(Error::Kind::Timeout, fmt::format("collectives of GPUs were given up after {}{}", format_duration(waits),
                                                 lost ? ", since a member has gone" : " (comm.stall_abort)"));
@@ -213,6 +256,7 @@ void NcclPath::watch(std::chrono::nanoseconds now) {
 
 void NcclPath::stop() {
   connecting_ = false;
+  given_up_.reset();
   if (!data_) return;
   const Deadline deadline = Deadline::after(kLastPatience);
   try {

@@ -4,12 +4,14 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ronde/base/error.h"
 #include "ronde/base/log.h"
 #include "ronde/comm/detail/execute.h"
+#include "ronde/comm/group.h"
 #include "ronde/comm/link/device_link.h"
 #include "ronde/device/memory.h"
 #include "ronde/device/stream.h"
@@ -45,16 +47,21 @@ class NcclPath {
   Task open(Link& link, int gpu);
   bool opened() const { return opened_; }
   bool connected() const { return data_ != nullptr && !connecting_; }
+  // Empty: it carries what comes. Otherwise one sentence.
+  std::string why_not() const;
   // It waits for something that wakes nobody.
   bool polls() const { return connecting_; }
 
   // REQUIRES: connected(), goes_by_nccl().
   Task run(Link& link, std::vector<Work> works, bool fused, Scratch& scratch);
+  // Group::reserve_in_stream(), Group::allreduce_in_stream(). REQUIRES: connected().
+  void reserve(const std::vector<std::size_t>& bytes);
+  void allreduce_now(const InStream& what, const device::Event& made, device::Event& done);
   bool busy();  // streams are still at it
   // FAILS WITH: System, in NCCL's words; Timeout when something has been under way for too long.
   void watch(std::chrono::nanoseconds now);
   // Its streams must be looked at now and then.
-  bool must_be_watched() const { return data_ && (!held_.empty() || left_at_.count() > 0); }
+  bool must_be_watched() const { return data_ && (!held_.empty() || !registered_.empty() || left_at_.count() > 0); }
   // A member has gone: what is under way will not end by itself.
   void member_left(std::chrono::nanoseconds now);
   void forget_connecting() { connecting_ = false; }
@@ -79,7 +86,9 @@ class NcclPath {
   std::string host_reason_;              // why it goes through the host instead
   device::Stream stream_;
   std::deque<Held> held_;
-  std::unique_ptr<DeviceLink> data_;  // after the stream: it is taken down before
+  std::vector<std::span<std::byte>> registered_;  // by InStream::number
+  std::unique_ptr<DeviceLink> data_;              // after the stream: it is taken down before
+  std::unique_ptr<DeviceLink> given_up_;          // its end waits for graphs that the program may still hold
 };
 
 }  // namespace ronde::comm::detail

@@ -74,13 +74,15 @@ class DeviceLink {
   virtual void alltoall(const std::vector<ConstBytes>& send, const std::vector<Bytes>& out,
                         const device::Stream& stream) = 0;
 
+  // Memory of the member's GPU that NCCL knows: what is in it travels without a copy more, where the hardware can do
+  // that. It stays as long as the link. All members ask for as much, in the same order; not while a stream is captured.
+  // After its failure the link is as before.
+  virtual std::byte* make_registered(std::size_t bytes) = 0;
+
   // Has something gone wrong since, here or at another member?
   virtual void check() = 0;
   // Makes whatever is under way end, in the streams too. Returns at once.
   virtual void abort() noexcept = 0;
-  // Memory that is used again and again travels quicker once NCCL knows it. Where it cannot, nothing changes.
-  // REQUIRES: the memory outlives the link; not while a stream is captured.
-  virtual void keep_registered(void* memory, std::size_t bytes) = 0;
 };
 
 std::string why_no_nccl();   // empty where there is NCCL to use; otherwise one sentence

@@ -113,6 +113,13 @@ ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t, int p
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t, int peer, ncclComm_t, cudaStream_t) {
   return script().note(fmt::format("recv {} x{} from {}", address(to), count, peer));
 }
+ncclResult_t ncclMemAlloc(void** memory, std::size_t bytes) {
+  *memory = reinterpret_cast<void*>(std::uintptr_t{64});
+  return script().note(fmt::format("alloc x{}", bytes));
+}
+ncclResult_t ncclMemFree(void* memory) {
+  return script().note(fmt::format("free {}", address(memory)));
+}
 ncclResult_t ncclCommRegister(ncclComm_t, void* memory, std::size_t bytes, void** handle) {
   *handle = memory;
   return script().note(fmt::format("register {} x{}", address(memory), bytes));
@@ -174,11 +181,11 @@ TEST_F(NcclCalls, ALifeWithoutTrouble) {
     EXPECT_FALSE(link->ready());
     EXPECT_FALSE(link->ready());
     EXPECT_TRUE(link->ready());
-    link->keep_registered(memory(64, 8).data(), 8);
+    EXPECT_EQ(link->make_registered(8), memory(64, 8).data());
     script().states = {ncclInProgress, ncclSuccess};
   }
-  EXPECT_EQ(script().asked,
-            (Asked{"init 1 of 2 blocking 0", "register 64 x8", "deregister 64", "finalize", "destroy"}));
+  EXPECT_EQ(script().asked, (Asked{"init 1 of 2 blocking 0", "alloc x8", "register 64 x8", "deregister 64", "finalize",
+                                   "destroy", "free 64"}));
 }
 
 TEST_F(NcclCalls, PiecesAreOneGroup) {

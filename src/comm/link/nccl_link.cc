@@ -116,9 +116,9 @@ class NcclLink final : public DeviceLink {
   void allgather(ConstBytes mine, const std::vector<Bytes>& out, const device::Stream& stream) override;
   void alltoall(const std::vector<ConstBytes>& send, const std::vector<Bytes>& out,
                 const device::Stream& stream) override;
+  std::byte* make_registered(std::size_t bytes) override;
   void check() override;
   void abort() noexcept override;
-  void keep_registered(void* memory, std::size_t bytes) override;
 
  private:
   template <class Body>
@@ -135,7 +135,11 @@ class NcclLink final : public DeviceLink {
   Clock::time_point begun_;
   ncclComm_t comm_ = nullptr;  // nobody's once it was aborted
   bool ready_ = false;
-  std::vector<void*> registered_;
+  struct Registered {
+    void* memory;
+    void* handle;  // none: NCCL does not know it, and works with it all the same
+  };
+  std::vector<Registered> registered_;
   std::jthread aborting_;
 };
 
@@ -160,8 +164,9 @@ NcclLink::~NcclLink() {
 // NCCL empties its queues, and wants all members for it: whoever does not come is not waited for beyond the deadline.
 bool NcclLink::leave_together() {
   const device::CurrentDevice current(options_.place.device);
-  for (void* const handle : registered_) (void)ncclCommDeregister(comm_, handle);
   const Clock::time_point since = Clock::now();
+  for (const Registered& one : registered_)
+    if (one.handle != nullptr) (void)ncclCommDeregister(comm_, one.handle);
   ncclResult_t result = ncclCommFinalize(comm_);
   while (result == ncclInProgress && !is_late(since)) {
     std::this_thread::yield();
@@ -169,9 +174,12 @@ bool NcclLink::leave_together() {
   }
   if (result != ncclSuccess) return false;
   (void)ncclCommDestroy(std::exchange(comm_, nullptr));
+  for (const Registered& one : registered_) (void)ncclMemFree(one.memory);
   return true;
 }
 
+// Registered memory stays with the process: a kernel may be at it still.
+//
 // In a thread of its own, since NCCL returns only once all graphs with calls of this communicator are gone, and whoever
 // aborts may be the one who holds them.
 void NcclLink::abort() noexcept {
@@ -315,18 +323,22 @@ void NcclLink::alltoall(const std::vector<ConstBytes>& send, const std::vector<B
   });
 }
 
+std::byte* NcclLink::make_registered(std::size_t bytes) {
+  require_alive("registration");
+  const device::CurrentDevice current(options_.place.device);
+  Registered made{};
+  if (const ncclResult_t result = ncclMemAlloc(&made.memory, bytes); result != ncclSuccess)
+    throw Error(Error::Kind::System, fmt::format("NCCL has no memory of {} for {}: {}", format_bytes(bytes),
+                                                 options_.place.to_words(), in_words(result)));
+  if (ncclCommRegister(comm_, made.memory, bytes, &made.handle) != ncclSuccess) made.handle = nullptr;
+  registered_.push_back(made);
+  return static_cast<std::byte*>(made.memory);
+}
+
 void NcclLink::check() {
   require_alive("communicator");
   const ncclResult_t result = state();
   if (result != ncclSuccess && result != ncclInProgress) fail(result, "communicator");
-}
-
-void NcclLink::keep_registered(void* memory, std::size_t bytes) {
-  require_alive("registration");
-  const device::CurrentDevice current(options_.place.device);
-  void* handle = nullptr;
-  if (ncclCommRegister(comm_, memory, bytes, &handle) == ncclSuccess && handle != nullptr)
-    registered_.push_back(handle);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void expect_no_waiting(const std::map<std::string, std::string>& with) {
     }
     const NoWaiting scope;
     at::cuda::sleep(40'000'000);  // about 20 ms
-    const auto gpu = device::Stream::borrow(0, parallel::stream_of(batch->inputs));
+    const auto gpu = parallel::current_stream(batch->inputs.device());
     device::Event held_up(gpu);
     held_up.record(gpu);
     ASSERT_NO_THROW(learner.step(step, *batch)) << "step " << step;

@@ -10,12 +10,6 @@
 
 namespace ronde::train::detail {
 
-// As ronde::device counts: kHost for the CPU.
-int number_of(torch::Device device);
-
-// Torch's current stream on a device, as ours; the host's for the CPU.
-device::Stream current_stream(torch::Device device);
-
 // The memory of one batch on a device, used again and again, and what is needed to fill it.
 //
 //   copy stream:     wait for `used_`; copy; touch; record `filled_`
@@ -27,7 +21,7 @@ class DeviceSlot {
   // Puts the filling into the copy stream. Keeps the batch, whose memory is read until that is done.
   void fill(data::Batch batch, const device::Stream& copies);
   // Makes the current stream wait for it. What the copy stream leaves to be done is done there.
-  DeviceBatch take();
+  StepBatch take();
   // The current stream has all work on it now.
   void mark_used();
 

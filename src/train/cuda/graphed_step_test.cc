@@ -1,0 +1,188 @@
+#include "ronde/train/graphed_step.h"
+
+#include <sstream>
+
+#include <ATen/cuda/Sleep.h>
+#include <gtest/gtest.h>
+
+#include "ronde/comm/thread_job.h"
+#include "ronde/device/device.h"
+#include "ronde/parallel/distributed_optimizer.h"
+#include "ronde/parallel/tensor_buffer.h"
+#include "ronde/train/step_graph.h"
+#include "ronde/train/training_stream.h"
+
+// What a GPU is needed for: steps that are recorded, alone and between ranks.
+namespace ronde::train {
+namespace {
+
+const torch::Device kGpu(torch::kCUDA, 0);
+
+class GpuGraphs : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (device::count() == 0) GTEST_SKIP() << device::why_none();
+  }
+};
+
+// What a step is told, and what it may say against being recorded.
+struct Hooked {
+  GraphedStep::Hooks all() {
+    return {.prepare = [] {},
+            .recorded = [] {},
+            .launched = [this] { ++launched; },
+            .fix_exchange = [this](bool on) { fixed = on; },
+            .why_not_fixed = [this] { return why_not; },
+            .given_up = [this] { ++given_up; }};
+  }
+  std::string why_not = {};
+  bool fixed = false;
+  int launched = 0, given_up = 0;
+  std::vector<bool> was_fixed = {};  // in each run of the work
+};
+
+StepBatch batch_of(double value) {
+  StepBatch batch;
+  batch.inputs = torch::full({4, 8}, value, kGpu);
+  batch.targets = batch.plain = torch::zeros({4}, torch::device(kGpu).dtype(torch::kLong));
+  batch.facts.global = batch.facts.local = {0, 4};
+  return batch;
+}
+
+TEST_F(GpuGraphs, AreLaunchedWithTheBatchOfTheirStep) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    const TrainingStream stream(kGpu);
+    GraphedStep step(engine.world(), Log(), /*insists=*/true);
+    Hooked hooked;
+    const auto work = [&](const StepBatch& batch) {
+      hooked.was_fixed.push_back(hooked.fixed);
+      return batch.inputs.sum().to(torch::kFloat64).view({1});
+    };
+    for (int i = 1; i <= 8; ++i)
+      EXPECT_EQ(step.run(batch_of(i), work, hooked.all()).cpu().item<double>(), 32.0 * i) << "step " << i;
+    EXPECT_EQ(hooked.was_fixed, (std::vector<bool>{false, false, true, true})) << "the last as it is, and the recorded";
+    EXPECT_EQ(hooked.launched, 5);
+    EXPECT_FALSE(hooked.fixed);
+  });
+}
+
+void expect_ordinary_steps(comm::Engine& engine, Hooked& hooked, bool reads, std::size_t runs, const std::string& why) {
+  const TrainingStream stream(kGpu);
+  std::ostringstream text;
+  GraphedStep step(engine.world(), Log({.stream = &text}), /*insists=*/false);
+  const auto work = [&](const StepBatch& batch) {
+    const torch::Tensor sum = batch.inputs.sum();
+    hooked.was_fixed.push_back(hooked.fixed);
+    if (reads) (void)sum.item<float>();  // a recording does not bear that
+    return sum.to(torch::kFloat64).view({1});
+  };
+  for (int i = 1; i <= 8; ++i)
+    EXPECT_EQ(step.run(batch_of(i), work, hooked.all()).cpu().item<double>(), 32.0 * i) << "step " << i;
+  EXPECT_EQ(hooked.was_fixed.size(), runs);
+  EXPECT_EQ(hooked.launched, 0);
+  EXPECT_EQ(hooked.given_up, 1);
+  EXPECT_FALSE(hooked.fixed);
+  EXPECT_NE(text.str().find("steps are launched piece by piece, since one cannot be recorded: " + why),
+            std::string::npos)
+      << text.str();
+}
+
+TEST_F(GpuGraphs, WhereOneRankCannotRecordNoneDoes) {
+  comm::run_ranks(2, [](comm::Engine& engine) {
+    Hooked hooked;
+    const bool reads = engine.rank() == 1;
+    expect_ordinary_steps(engine, hooked, reads, 9, reads ? "" : "another rank cannot");  // eight, and the attempt
+  });
+}
+
+TEST_F(GpuGraphs, WhereOneRankCannotFixItsExchangeNoneDoes) {
+  comm::run_ranks(2, [](comm::Engine& engine) {
+    Hooked hooked;
+    if (engine.rank() == 1) hooked.why_not = "'w' has no gradient";
+    expect_ordinary_steps(engine, hooked, false, 8, engine.rank() == 1 ? hooked.why_not : "another rank cannot");
+    EXPECT_EQ(hooked.was_fixed, std::vector<bool>(8, false));
+  });
+}
+
+struct Learning {
+  explicit Learning(const comm::Group& group)
+      : network(torch::nn::Linear(8, 16), torch::nn::Tanh(), torch::nn::Linear(16, 3)) {
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : network->parameters())
+      parameter.copy_(torch::linspace(-0.2, 0.3, parameter.numel()).view(parameter.sizes()));
+    network->to(kGpu);
+    sgd = std::make_unique<torch::optim::SGD>(network->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+    optimizer = std::make_unique<DistributedOptimizer>(*sgd, parallel::named(*network), group);
+  }
+  void step() {
+    optimizer->zero_grad();
+    network->forward(inputs).square().mean().backward();
+    optimizer->clip_grad_norm_on_device(0.5);
+    optimizer->step();
+  }
+  torch::nn::Sequential network;
+  std::unique_ptr<torch::optim::SGD> sgd;
+  std::unique_ptr<DistributedOptimizer> optimizer;
+  torch::Tensor inputs = torch::linspace(-1, 1, 32).view({4, 8}).to(kGpu);
+};
+
+// One rank, since there is one GPU: NCCL's part of it is recorded and launched all the same.
+TEST_F(GpuGraphs, HaveTheExchangeOfGradientsInThem) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    const TrainingStream stream(kGpu);
+    const comm::Group group = engine.make_group({0});
+    EXPECT_NE(group.why_not_nccl().find("no buffer of a GPU has travelled"), std::string::npos);
+    const torch::Tensor one = torch::ones({1}, kGpu);
+    comm::Request request{.name = "one"};
+    request.input = parallel::buffer_of(one);
+    request.stream = parallel::stream_of(one);
+    group.run(std::move(request));
+    if (!group.why_not_nccl().empty()) GTEST_SKIP() << group.why_not_nccl();
+    Learning usual(group), recorded(group);
+    group.reserve_in_stream(recorded.optimizer->bucket_bytes());
+    int exchanges = 0;
+    const auto in_stream = [&](std::size_t number, const std::vector<torch::Tensor>& gradients,
+                               const device::Event& made) {
+      comm::InStream what{.number = number};
+      what.op = comm::ReduceOp::Average;
+      for (const torch::Tensor& gradient : gradients) what.buffers.push_back(parallel::buffer_of(gradient));
+      device::Event done(parallel::current_stream(kGpu));
+      group.allreduce_in_stream(what, made, done);
+      ++exchanges;
+      return done;
+    };
+    {  // it begins after what makes its gradients, and no sooner ends
+      const auto now = parallel::current_stream(kGpu);
+      torch::Tensor late = torch::zeros({8}, kGpu);
+      at::cuda::sleep(40'000'000);  // about 20 ms
+      late.fill_(7);
+      device::Event made(now);
+      made.record(now);
+      const device::Event done = in_stream(0, {late}, made);
+      EXPECT_FALSE(done.ready());
+      now.wait(done);
+      EXPECT_EQ(late.sum().item<float>(), 56);
+      EXPECT_TRUE(done.ready());
+    }
+    exchanges = 0;
+    StepGraph graph;
+    for (int i = 0; i < 8; ++i) {
+      usual.step();
+      if (i == 2) recorded.optimizer->reduce_by(in_stream);
+      if (i == 4) graph.record([&] { recorded.step(); });
+      i < 4 ? recorded.step() : graph.launch();
+    }
+    stream.synchronize();
+    EXPECT_EQ(exchanges, 3) << "two as they are, one that is recorded";
+    const auto expected = usual.network->parameters(), found = recorded.network->parameters();
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(torch::equal(expected[i], found[i])) << i;
+    const torch::Tensor wrong = torch::ones({2}, torch::device(kGpu).dtype(torch::kInt16));
+    const device::Event made(parallel::current_stream(kGpu));
+    EXPECT_THROW(in_stream(0, {wrong}, made), Error) << "NCCL has no i16";
+    EXPECT_THROW(in_stream(0, {torch::ones({1000}, kGpu)}, made), Error) << "there is no room";
+    EXPECT_THROW(in_stream(1, {torch::ones({1}, kGpu)}, made), Error) << "nobody has reserved it";
+  });
+}
+
+}  // namespace
+}  // namespace ronde::train
