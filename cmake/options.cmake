@@ -1,5 +1,6 @@
 # What a user may choose at configure time. AUTO means: used when found, left out when not.
 option(RONDE_TESTS "Build the tests" ON)
+set(RONDE_TESTS_ONLY "" CACHE STRING "Of the C++ tests, only files whose path matches this (a regular expression); empty: all")
 option(RONDE_TORCH "Build the parts that need libtorch (>= 2.6)" ON)
 set(RONDE_CUDA AUTO CACHE STRING "CUDA support: AUTO, ON or OFF")
 set(RONDE_NCCL AUTO CACHE STRING "NCCL support, which needs CUDA: AUTO, ON or OFF")

@@ -13,6 +13,7 @@
 #include <torch/torch.h>
 
 #include "ronde/base/error.h"
+#include "ronde/bench/detail/gpu_bars.h"
 #include "ronde/bench/detail/lent.h"
 #include "ronde/device/device.h"
 #include "ronde/models/loss.h"
@@ -63,10 +64,10 @@ Settings settings_for(const RankOptions& options) {
   set("train.batch", std::to_string(options.batch));
   set("train.precision", "bf16");
   set("train.device", "cuda");
-  set("train.graph", options.variant == "gpu" ? "on" : "off");
+  set("train.graph", options.variant == "gpu_eager" ? "off" : "on");
   set("optimizer.lr", std::to_string(kLearningRate));
   set("optimizer.fused", "on");
-  set("trace.gpu_steps", "0");  // what it costs while every kernel is recorded
+  set("trace.gpu_steps", std::to_string(kKernelSteps));
   return settings;
 }
 
@@ -141,7 +142,7 @@ struct Alone : GpuWork::Steps {
 struct Ours : GpuWork::Steps {
   Ours(const RankOptions& options, const std::shared_ptr<comm::Bootstrap>& bootstrap)
       : folder(std::filesystem::temp_directory_path() / ("ronde-bench-" + std::to_string(::getpid()))),
-        settings(with_trace(settings_for(options))),
+        settings(options.variant == "gpu_traced" ? with_trace(settings_for(options)) : settings_for(options)),
         session(settings, std::make_unique<Lent>(bootstrap)),
         stream(session.device()),
         task(train::make_task(session)),
@@ -189,7 +190,8 @@ std::unique_ptr<GpuWork::Steps> steps_for(const RankOptions& options,
                                           const std::shared_ptr<comm::Bootstrap>& bootstrap) {
   train::apply_device_settings(options.settings);
   if (options.variant == "gpu_alone") return std::make_unique<Alone>(options);
-  if (options.variant == "gpu" || options.variant == "gpu_eager") return std::make_unique<Ours>(options, bootstrap);
+  if (options.variant == "gpu" || options.variant == "gpu_eager" || options.variant == "gpu_traced")
+    return std::make_unique<Ours>(options, bootstrap);
   throw Error::bad_input("--variant {}: there is no such variant of a training step on a GPU", options.variant);
 }
 
