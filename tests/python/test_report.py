@@ -151,7 +151,8 @@ def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
 def test_what_is_cut_off_is_reported_as_far_as_it_goes(ronde, faulty, tmp_path):
     faulty("healthy")
     file = tmp_path / "trace" / "trace-00001.perfetto-trace"
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    begun = b"\x0a\x40"  # a packet of 64 bytes that are not there, should half of the file be whole packets
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] + begun)
     report = ronde("report", "trace", "--json")
     assert report.returncode == 0, report.stderr
     problems = json.loads(report.stdout)["problems"]
