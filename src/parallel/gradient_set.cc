@@ -406,10 +406,10 @@ std::string GradientSet::why_not_reduced_by() const {
 
 void GradientSet::reduce() {
   std::lock_guard lock(mutex_);
-  missing_ = first_missing();  // before others' gradients are made zero here
   if (recorded_) {
     recorded_->reduce();
   } else if (!alone()) {
+    missing_ = first_missing();  // before others' gradients are made zero here
     agree_on_presence();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       Followed& one = *all_[i];
