@@ -128,8 +128,12 @@ std::string Group::why_not_nccl() const {
   return engine_->why_not_nccl(*core_);
 }
 
-void Group::reserve_in_stream(const std::vector<std::size_t>& bytes) const {
-  engine_->reserve_in_stream(*core_, bytes);
+void Group::reserve_in_stream(const std::vector<InStream>& all) const {
+  engine_->reserve_in_stream(*core_, all);
+}
+
+void Group::launched_in_stream(const device::Stream& stream) const {
+  engine_->launched_in_stream(*core_, stream);
 }
 
 void Group::allreduce_in_stream(const InStream& what, const device::Event& made, device::Event& done) const {

@@ -16,6 +16,10 @@
 
 namespace ronde::comm {
 
+namespace detail {
+class NcclStandIn;
+}  // namespace detail
+
 // Where an engine is in its work, for tests that kill a rank there.
 enum class Phase { Idle, Negotiating, Voting, Reducing, ShuttingDown };
 
@@ -44,8 +48,9 @@ struct EngineOptions {
   trace::Recorder* recorder = nullptr;  // must outlive the engine
   // For tests: called by whoever carries the engine's work, whenever it comes into a phase.
   std::function<void(Phase)> on_phase = nullptr;
-  // For tests: host memory goes the way of a GPU's.
+  // For tests: host memory goes the way of a GPU's; with a stand-in for NCCL, the way it goes by NCCL.
   bool stage_host = false;
+  std::shared_ptr<detail::NcclStandIn> nccl = nullptr;
   // For tests: every operation of the link begins this much later.
   std::chrono::nanoseconds link_delay = std::chrono::nanoseconds(0);
 };

@@ -9,9 +9,11 @@
 #include "ronde/comm/testing/pending.h"
 #include "ronde/comm/testing/ranks.h"
 #include "ronde/comm/testing/requests.h"
+#include "ronde/comm/testing/thread_gpus.h"
 
-// Buffers of GPUs: every operation and type through the host's memory, in two ways: host memory that is treated as a
-// GPU's, so that all but the copies is tried everywhere, and that of GPU 0, which all ranks then share.
+// Buffers of GPUs: every operation and type, in three ways: host memory that is treated as a GPU's and goes through the
+// host's, so that all but the copies is tried everywhere; the same by a stand-in for NCCL; and memory of GPU 0, which
+// all ranks then share.
 namespace ronde::comm {
 namespace {
 
@@ -28,10 +30,11 @@ constexpr int kHost = device::kHost;
 struct Where {
   tests::Place place;
   int gpu = kHost;
+  bool by_stand_in = false;
 };
 
 void PrintTo(const Where& where, std::ostream* out) {
-  *out << tests::name_of(where.place) << (where.gpu == kHost ? "" : "Gpu");
+  *out << tests::name_of(where.place) << (where.gpu == kHost ? "" : "Gpu") << (where.by_stand_in ? "StandIn" : "");
 }
 
 class EngineDevice : public testing::TestWithParam<Where> {
@@ -45,7 +48,12 @@ class EngineDevice : public testing::TestWithParam<Where> {
     EngineOptions options;
     options.stage_host = gpu() == kHost;
     options.stage_bytes = 64 << 10;
+    const auto stand_in = GetParam().by_stand_in ? std::make_shared<tests::ThreadGpus>() : nullptr;
+    options.nccl = stand_in;
     run_watched(GetParam().place, body, options);
+    if (!stand_in) return;
+    EXPECT_GT(stand_in->calls(), 0);
+    EXPECT_EQ(stand_in->links(), 0) << "they are left behind";
   }
 };
 
@@ -138,7 +146,8 @@ TEST_P(EngineDevice, TogetherWithOthers) {
 
 INSTANTIATE_TEST_SUITE_P(All, EngineDevice,
                          testing::Values(Where{{1}}, Where{{2}}, Where{{4}}, Where{{4, 2}}, Where{{1}, 0},
-                                         Where{{2}, 0}, Where{{4}, 0}),
+                                         Where{{2}, 0}, Where{{4}, 0}, Where{{1}, kHost, true}, Where{{2}, kHost, true},
+                                         Where{{4}, kHost, true}),
                          testing::PrintToStringParamName());
 
 // What the stream makes before a request, and sees after it, without anybody waiting on the host.

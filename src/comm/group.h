@@ -66,8 +66,12 @@ class Group {
   // where it ends. All members do the same in the same order, and submit nothing to this group meanwhile.
   // FAILS WITH: BadInput where why_not_nccl() says something, or for what NCCL cannot reduce so; System.
   void allreduce_in_stream(const InStream& what, const device::Event& made, device::Event& done) const;
-  // Makes the memory that it needs, by InStream::number. Not while a stream is recorded. FAILS WITH: System.
-  void reserve_in_stream(const std::vector<std::size_t>& bytes) const;
+  // Makes the memory that it needs for such buffers, which are in the order of their numbers, from 0 on. Not while a
+  // stream is recorded. FAILS WITH: as allreduce_in_stream(); BadInput for more than was reserved before.
+  void reserve_in_stream(const std::vector<InStream>& all) const;
+  // A graph with such reductions was launched in that stream. When it has got no further for comm.stall_abort, which
+  // must be longer than it takes by itself, it is given up, and why_not_nccl() says so. FAILS WITH: System.
+  void launched_in_stream(const device::Stream& stream) const;
 
   Handle allreduce(std::string name, Buffer tensor, AllreduceOptions options = {}) const {
     return submit({.name = std::move(name),

@@ -152,8 +152,8 @@ void DistributedOptimizer::reduce_by(ReduceBucket reduce) {
   impl_->gradients.reduce_by(std::move(reduce));
 }
 
-std::vector<std::size_t> DistributedOptimizer::bucket_bytes() const {
-  return impl_->gradients.bucket_bytes();
+std::vector<std::vector<torch::Tensor>> DistributedOptimizer::buckets() const {
+  return impl_->gradients.buckets();
 }
 
 std::string DistributedOptimizer::why_not_reduced_by() const {

@@ -108,8 +108,8 @@ class DistributedOptimizer {
   void reduce_by(ReduceBucket reduce);
   // Whether the last step was as reduce_by() needs it; empty, or one sentence that says why not.
   std::string why_not_reduced_by() const;
-  // What its buckets take, as comm::InStream lays them out.
-  std::vector<std::size_t> bucket_bytes() const;
+  // Its buckets, as the parameters whose gradients travel in them.
+  std::vector<std::vector<torch::Tensor>> buckets() const;
 
   // FAILS WITH: BadInput while gradients of a backward pass are on their way: step() or synchronize() comes first.
   void zero_grad(bool set_to_none = true);

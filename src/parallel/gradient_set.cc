@@ -393,9 +393,9 @@ void GradientSet::reduce_by(ReduceBucket reduce) {
   recorded_ = std::make_unique<RecordedRound>(active(), std::move(reduce));
 }
 
-std::vector<std::size_t> GradientSet::bucket_bytes() const {
+std::vector<std::vector<torch::Tensor>> GradientSet::buckets() const {
   std::lock_guard lock(mutex_);
-  return RecordedRound(active(), nullptr).bytes();
+  return RecordedRound(active(), nullptr).parameters();
 }
 
 std::string GradientSet::why_not_reduced_by() const {

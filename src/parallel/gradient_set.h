@@ -61,7 +61,7 @@ class GradientSet {
   // As DistributedOptimizer's.
   void reduce_by(ReduceBucket reduce);
   std::string why_not_reduced_by() const;
-  std::vector<std::size_t> bucket_bytes() const;
+  std::vector<std::vector<torch::Tensor>> buckets() const;
 
   // Whether norms of gradients are taken before they travel.
   void measure(bool on);

@@ -1,5 +1,6 @@
 #include "ronde/train/agree.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <span>
@@ -61,6 +62,14 @@ bool on_any_rank(bool mine, const std::string& name, const comm::Group& group) {
   std::array flag = {mine ? 1.0 : 0.0};
   group.run({.name = name, .input = comm::buffer_of(std::span<double>(flag)), .op = comm::ReduceOp::Max});
   return flag[0] > 0;
+}
+
+std::string objection(const std::string& mine, const std::string& name, const comm::Group& group) {
+  if (!on_any_rank(!mine.empty(), name, group)) return {};
+  const std::vector<std::string> all = parallel::gather_texts(mine, group);
+  if (!mine.empty()) return mine;
+  const auto first = std::ranges::find_if(all, [](const std::string& text) { return !text.empty(); });
+  return fmt::format("rank {}: {}", first - all.begin(), *first);
 }
 
 }  // namespace ronde::train

@@ -16,5 +16,8 @@ void require_same_settings(const Settings& settings, const comm::Group& group);
 
 // Whether it is so on any rank. All call it, under the same name. FAILS WITH: as comm::Handle::wait().
 bool on_any_rank(bool mine, const std::string& name, const comm::Group& group);
+// What some rank has against something: this one's own words, or those of the first that has any, behind its number;
+// empty: nobody has. As on_any_rank() otherwise.
+std::string objection(const std::string& mine, const std::string& name, const comm::Group& group);
 
 }  // namespace ronde::train

@@ -31,5 +31,14 @@ TEST(Agree, OnAnyRank) {
   });
 }
 
+TEST(Agree, AnObjectionIsHeardByAll) {
+  comm::run_ranks(4, [](comm::Engine& engine) {
+    EXPECT_EQ(objection("", "all well", engine.world()), "");
+    const std::string mine = engine.rank() < 2 ? "" : "this is rank " + std::to_string(engine.rank());
+    EXPECT_EQ(objection(mine, "some not", engine.world()), mine.empty() ? "rank 2: this is rank 2" : mine);
+  });
+  comm::run_ranks(1, [](comm::Engine& engine) { EXPECT_EQ(objection("no", "alone", engine.world()), "no"); });
+}
+
 }  // namespace
 }  // namespace ronde::train

@@ -74,11 +74,11 @@ torch::Tensor GraphedStep::rehearse(const StepBatch& batch, const Work& work, co
 }
 
 bool GraphedStep::agree(const std::string& failure, const Hooks& hooks) {
-  if (!on_any_rank(!failure.empty(), "recorded step", group_)) return true;
-  const std::string why = failure.empty() ? "another rank cannot" : failure;
+  const std::string why = objection(failure, "recorded step", group_);
+  if (why.empty()) return true;
   if (insists_)
     throw Error(Error::Kind::System, fmt::format("train.graph is on, but a step cannot be recorded: {}", why));
-  log_.info("rank {}: steps are launched piece by piece, since one cannot be recorded: {}", group_.rank(), why);
+  if (group_.rank() == 0) log_.info("steps are launched piece by piece, since one cannot be recorded: {}", why);
   given_up_ = true;
   graph_ = StepGraph();
   result_ = torch::Tensor();

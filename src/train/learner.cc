@@ -136,6 +136,7 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
 std::optional<Totals> Learner::finished(std::size_t most_left) {
   const auto read = numbers_.read(most_left);
   if (!read) return {};
+  check_exchange();
   const auto& [facts, values] = *read;
   Totals totals{.step = facts.step, .learning_rate = facts.learning_rate};
   totals.comm_wait = facts.comm_wait;

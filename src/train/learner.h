@@ -38,8 +38,8 @@ class Learner {
 
   // What this rank has seen in the oldest step that it was not asked for yet; nothing, when at most `most_left` of them
   // are left. Waits for a GPU.
-  // FAILS WITH: System when the loss is not finite, or gradients overflow many times in a row, naming the step and,
-  // where it is known, the first tensor that is not.
+  // FAILS WITH: as check_exchange(); System when the loss is not finite, or gradients overflow many times in a row,
+  // naming the step and, where it is known, the first tensor that is not.
   std::optional<Totals> finished(std::size_t most_left = 0);
 
   // Local SGD: brings ranks together that have trained alone since; otherwise they are. All ranks call it, after the
@@ -50,6 +50,10 @@ class Learner {
   double learning_rate() const { return learning_rate_; }  // of the last step
   // f16: how losses are scaled; otherwise none.
   const LossScaler* scaler() const;
+
+  // Weights that recorded steps have made are those of all ranks. Asked once a GPU has got so far: by finished(), and
+  // before weights are kept. FAILS WITH: System when exchanges between ranks were given up.
+  void check_exchange() const;
 
   // What a checkpoint needs to know besides weights and optimizer.
   std::map<std::string, std::string> extra() const;
@@ -67,6 +71,7 @@ class Learner {
   GraphedStep::Hooks graph_hooks();
   std::string why_no_fixed_exchange() const;
   void launched();
+  comm::InStream in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients) const;
   device::Event reduce_in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients,
                                  const device::Event& made) const;
   void scale_on_device(const LossScaler& scaler);

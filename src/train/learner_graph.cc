@@ -33,8 +33,7 @@ void Learner::start_graph() {
   const bool insists = settings.get<"train.graph">() == "on";
   const GraphFacts facts = graph_facts();
   std::string why_not = why_no_graph(facts);
-  if (facts.on_gpu && on_any_rank(!why_not.empty(), "steps as graphs", session_.world()) && why_not.empty())
-    why_not = "another rank cannot";
+  if (facts.on_gpu) why_not = objection(why_not, "steps as graphs", session_.world());
   if (!why_not.empty()) {
     if (insists) throw Error::bad_input("train.graph is on, but {}", why_not);
     if (facts.on_gpu && facts.setting != "off" && session_.rank() == 0)
@@ -81,18 +80,32 @@ GraphedStep::Hooks Learner::graph_hooks() {
           .given_up = given_up};
 }
 
-// Nobody waits for what a graph exchanges, so nobody would hear that NCCL has given up: ranks would drift apart.
 void Learner::launched() {
   fused_->replayed();
+  if (in_graph_) in_graph_->launched_in_stream(parallel::current_stream(session_.device()));
+}
+
+// Nobody waits for what a graph exchanges, so nobody would hear that NCCL has given up: ranks would drift apart.
+void Learner::check_exchange() const {
   if (!in_graph_) return;
   if (const std::string why = in_graph_->why_not_nccl(); !why.empty())
-    throw Error(Error::Kind::System, "gradients are no longer exchanged between ranks: " + why);
+    throw Error(Error::Kind::System,
+                fmt::format("rank {} no longer exchanges gradients with others: {}", session_.rank(), why));
+}
+
+comm::InStream Learner::in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients) const {
+  comm::InStream what{.number = number};
+  what.op = reduce_op_of(session_.settings().get<"train.reduce">());
+  for (const torch::Tensor& gradient : gradients) what.buffers.push_back(parallel::buffer_of(gradient));
+  return what;
 }
 
 std::string Learner::why_no_fixed_exchange() const {
   if (std::string why = distributed_->why_not_reduced_by(); !why.empty()) return why;
   try {
-    in_graph_->reserve_in_stream(distributed_->bucket_bytes());
+    std::vector<comm::InStream> all;
+    for (const auto& parameters : distributed_->buckets()) all.push_back(in_stream(all.size(), parameters));
+    in_graph_->reserve_in_stream(all);
   } catch (const Error& error) {
     return error.message();
   }
@@ -101,11 +114,8 @@ std::string Learner::why_no_fixed_exchange() const {
 
 device::Event Learner::reduce_in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients,
                                         const device::Event& made) const {
-  comm::InStream what{.number = number};
-  what.op = reduce_op_of(session_.settings().get<"train.reduce">());
-  for (const torch::Tensor& gradient : gradients) what.buffers.push_back(parallel::buffer_of(gradient));
   device::Event done(parallel::current_stream(gradients.front().device()));
-  in_graph_->allreduce_in_stream(what, made, done);
+  in_graph_->allreduce_in_stream(in_stream(number, gradients), made, done);
   return done;
 }
 

@@ -229,6 +229,8 @@ bool Trainer::reached_target() const {
 }
 
 void Trainer::keep() {
+  stream_.synchronize();  // nothing is kept of which nobody knows yet whether all ranks have their part in it
+  learner_.check_exchange();
   learner_.come_together();
   if (keeper_.sharded()) parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
   Standing standing{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};

@@ -18,7 +18,8 @@ std::string write_departure(const Departure& departure) {
   return nlohmann::json{{"rank", departure.rank},
                         {"blamed", departure.blamed},
                         {"text", departure.text.substr(0, kLongestText)},
-                        {"done", done}}
+                        {"done", done},
+                        {"by_itself", departure.by_itself}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -27,6 +28,7 @@ Departure read_departure(const std::string& bytes) {
   if (!json.is_object() || !json.contains("rank") || !json.contains("done")) return {};
   Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
   for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2)});
+  departure.by_itself = json.value("by_itself", false);
   return departure;
 }
 

@@ -19,6 +19,7 @@ struct Departure {
   int blamed = -1;        // the rank that is the first cause of it, as far as is known
   std::string text = {};  // "rank 1 on b2 (pid 7) is gone: signal 9 (killed)"
   std::vector<Done> done = {};
+  bool by_itself = false;  // it has said so itself, having ended its engine; otherwise it was found to be gone
 };
 
 // Fits into one message, however long the text: it is cut.

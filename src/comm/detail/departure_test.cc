@@ -12,6 +12,8 @@ TEST(Departure, ArrivesAsItWasSaid) {
   EXPECT_EQ(heard.blamed, 1);
   EXPECT_EQ(heard.text, said.text);
   EXPECT_EQ(heard.done, said.done);
+  EXPECT_FALSE(heard.by_itself);
+  EXPECT_TRUE(read_departure(write_departure({.rank = 3, .by_itself = true})).by_itself);
 }
 
 TEST(Departure, NonsenseIsNone) {

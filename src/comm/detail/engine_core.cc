@@ -56,6 +56,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
                         .local_rank = neighbours_.node->rank(),
                         .deadline = options_.start_timeout,
                         .stuck = options_.stall_abort,
+                        .stand_in = options_.nccl,
                         .log = options_.log},
                .node = *neighbours_.node,
                .statistics = statistics_,
@@ -189,7 +190,7 @@ std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
   const bool must_nap = !naps_ && neighbours_.must_be_pumped();
-  const bool more = anything_to_do() || must_nap || any_polls(groups_) || (!looks_often_ && must_look_often());
+  const bool more = anything_to_do() || must_nap || any_polls(groups_) || looks_too_seldom();
   token_.unlock();
   if (more) node().wake_self();
 }
@@ -241,10 +242,19 @@ bool EngineCore::must_look_often() const {
   return std::ranges::any_of(groups_, [](const auto& group) { return group->waits_elsewhere(); });
 }
 
+bool EngineCore::must_watch_gpus() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return group->on_gpus(); });
+}
+
+bool EngineCore::looks_too_seldom() const {
+  return (!looks_often_ && must_look_often()) || (!watches_gpus_ && must_watch_gpus());
+}
+
 // When to look for stalls: never, while nothing is pending; the next submission then rings.
 Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
+  watches_gpus_ = must_watch_gpus();
   naps_ = neighbours_.must_be_pumped();
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
@@ -252,8 +262,7 @@ Deadline EngineCore::next_look() {
   if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
   if (naps_) return Deadline::after(back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  const bool on_gpus = std::ranges::any_of(groups_, [](const auto& group) { return group->on_gpus(); });
-  if (looks_often_ || on_gpus) return Deadline::after(std::chrono::milliseconds(10));
+  if (looks_often_ || watches_gpus_) return Deadline::after(std::chrono::milliseconds(10));
   return Deadline::after(stall_interval(options_));
 }
 

@@ -67,7 +67,8 @@ class EngineCore {
 
   // As Group's.
   std::string why_not_nccl(GroupCore& group);
-  void reserve_in_stream(GroupCore& group, const std::vector<std::size_t>& bytes);
+  void reserve_in_stream(GroupCore& group, const std::vector<InStream>& all);
+  void launched_in_stream(GroupCore& group, const device::Stream& stream);
   void allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made, device::Event& done);
 
   std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
@@ -129,6 +130,9 @@ class EngineCore {
   void check_stalls();
   bool anything_pending() const;
   bool must_look_often() const;
+  bool must_watch_gpus() const;
+  // More than the engine's thread knew of when it went to sleep: it must be woken.
+  bool looks_too_seldom() const;
   void fail_all(const Error& why);
 
   void run(const std::stop_token& stop);
@@ -174,7 +178,8 @@ class EngineCore {
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
   // Touched by who holds the token.
-  bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only
+  bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only,
+  bool watches_gpus_ = false;                   // also because of GPUs
   bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
   std::vector<Item> taken_;                     // drain()'s own; kept for its memory
   std::vector<Departure> departures_;           // all so far

@@ -107,7 +107,7 @@ void EngineCore::vanish() {
 
 // What others should know about why this rank leaves: another may have made it leave.
 Departure EngineCore::own_departure(std::string why) const {
-  Departure leaving{.rank = rank_, .blamed = rank_, .text = {}, .done = progress_of(rank_)};
+  Departure leaving{.rank = rank_, .blamed = rank_, .text = {}, .done = progress_of(rank_), .by_itself = true};
   std::string trouble;
   if (!departures_.empty()) {
     leaving.blamed = departures_.front().blamed;

@@ -110,11 +110,19 @@ void EngineCore::check_in_stream(GroupCore& group) const {
     throw Error::bad_input("{}: nothing can be put into its stream: {}", group.title(), why);
 }
 
-void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<std::size_t>& bytes) {
+void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<InStream>& all) {
   check_open(group);
   std::lock_guard lock(token_);
   check_in_stream(group);
-  group.nccl_path().reserve(bytes);
+  group.nccl_path().reserve(all);
+  if (looks_too_seldom()) node().wake_self();
+}
+
+// What was given up by now is told by why_not_nccl(), whenever the program asks.
+void EngineCore::launched_in_stream(GroupCore& group, const device::Stream& stream) {
+  std::lock_guard lock(token_);
+  if (group.nccl_path().connected()) group.nccl_path().launched(stream);
+  if (looks_too_seldom()) node().wake_self();
 }
 
 void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made,
@@ -122,7 +130,12 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
   check_open(group);
   std::lock_guard lock(token_);
   check_in_stream(group);
-  group.nccl_path().allreduce_now(what, made, done);
+  try {
+    group.nccl_path().allreduce_now(what, made, done);
+  } catch (const Error& error) {  // once NCCL is given up here, nothing may go another way than on other members
+    if (!group.nccl_path().connected()) group.fail(error);
+    throw;
+  }
 }
 
 void EngineCore::close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const {

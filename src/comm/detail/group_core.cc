@@ -45,7 +45,7 @@ GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> 
       scratch_(context.node.arena()),
       device_path_(context.node.arena(), {.wake = [&node = context.node] { node.wake_self(); },
                                           .chunk_bytes = context.options.stage_bytes,
-                                          .on_host = context.options.stage_host}),
+                                          .on_host = context.options.stage_host || context.options.nccl}),
       nccl_path_(context.nccl),
       trace_(link_ ? context.options.recorder : nullptr, title_) {
   if (!link_) return;
@@ -164,7 +164,7 @@ Task GroupCore::move_one(const std::vector<Work>& works) {
 
 // By NCCL where that connects the members and can do it: all of them decide the same.
 Task GroupCore::move_on_gpu(std::vector<Work> works, bool fused) {
-  const bool can = goes_by_nccl(*works.front().description);
+  const bool can = nccl_path_.takes(*works.front().description);
   if (can && !nccl_path_.opened()) {
     const auto with_ticket = std::ranges::find_if(works, [](const Work& work) { return work.ticket != nullptr; });
     co_await nccl_path_.open(*link_, with_ticket == works.end() ? device::kHost : gpu_of(with_ticket->ticket->request));
@@ -264,7 +264,7 @@ void GroupCore::see_off(const Departure& departure) {
   for (const Departure::Done& done : departure.done)
     if (done.channel == channel) link_->left(static_cast<int>(place - ranks_.begin()), done.rounds, done.buckets);
   departures_.push_back(departure);
-  nccl_path_.member_left(monotonic_now());
+  nccl_path_.member_left(monotonic_now(), departure.by_itself);
   check_departures();
 }
 

@@ -39,8 +39,9 @@ bool moves(Operation operation) {
 
 }  // namespace
 
-bool goes_by_nccl(const Description& description) {
-  if (!description.on_gpu || description.compression != Compression::None) return false;
+bool NcclPath::takes(const Description& description) const {
+  if (!description.on_gpu && !options_.stand_in) return false;
+  if (description.compression != Compression::None) return false;
   if (moves(description.operation)) return true;
   return reduces(description.operation) && nccl_can(description.dtype, description.op) && description.prescale == 1.0 &&
          description.postscale == 1.0;
@@ -55,6 +56,7 @@ NcclPath::~NcclPath() {
 
 // A member whose program has shown no GPU yet, having joined, takes one by its place on the node.
 std::string NcclPath::my_word(int gpu) {
+  if (options_.stand_in) return GpuPlace{options_.host, options_.rank, "", options_.rank}.to_text();
   if (const std::string missing = why_no_nccl(); !missing.empty()) return "!" + missing;
   if (gpu == device::kHost && device::count() == 0) return "!" + device::why_none();
   gpu_ = gpu != device::kHost ? gpu : options_.local_rank % device::count();
@@ -89,7 +91,7 @@ Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
   std::uint64_t bytes = 0;
   if (link.rank() == 0) {
     try {
-      id = make_nccl_id();
+      id = options_.stand_in ? options_.stand_in->make_id() : make_nccl_id();
     } catch (const Error& error) {
       host_reason_ = error.message();
     }
@@ -101,13 +103,19 @@ Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
   if (bytes == 0) co_return;
   id.resize(bytes);
   co_await link.broadcast(bytes_in(id), 0);
-  stream_ = device::Stream(gpu_, device::Priority::High);
-  data_ = make_nccl_link({.id = id,
-                          .rank = link.rank(),
-                          .size = link.size(),
-                          .place = places[static_cast<std::size_t>(link.rank())],
-                          .places = places,
-                          .deadline = options_.deadline});
+  if (gpu_ != device::kHost) stream_ = device::Stream(gpu_, device::Priority::High);
+  NcclOptions options{.id = id,
+                      .rank = link.rank(),
+                      .size = link.size(),
+                      .place = places[static_cast<std::size_t>(link.rank())],
+                      .places = places,
+                      .deadline = options_.deadline};
+  try {
+    data_ = options_.stand_in ? options_.stand_in->make_link(std::move(options)) : make_nccl_link(std::move(options));
+  } catch (const Error& error) {
+    why_given_up_ = error.message();
+    throw;
+  }
   connecting_ = true;
   std::optional<Error> refused;
   co_await until([this, &refused] {
@@ -119,7 +127,14 @@ Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
     }
   });
   connecting_ = false;
-  if (refused) throw Error(*refused);
+  if (!refused) co_return;
+  give_up(*refused);
+  throw Error(*refused);
+}
+
+// Nothing of a request begins before what makes its memory.
+void NcclPath::follow(const Ticket& ticket) const {
+  if (ticket.made_on_gpu) stream_.wait(*ticket.made_on_gpu);
 }
 
 Task NcclPath::run(Link& link, std::vector<Work> works, bool fused, Scratch& scratch) {
@@ -129,7 +144,7 @@ Task NcclPath::run(Link& link, std::vector<Work> works, bool fused, Scratch& scr
     if (const int gpu = gpu_of(work.ticket->request); gpu != gpu_)
       throw Error::bad_input("{}: its memory is on GPU {}, and this rank's part in the group on GPU {}",
                              title(*work.ticket), gpu, gpu_);
-    stream_.wait(*work.ticket->made_on_gpu);
+    follow(*work.ticket);
   }
   if (fused) {
     co_await reduce_fused(works);
@@ -140,9 +155,23 @@ Task NcclPath::run(Link& link, std::vector<Work> works, bool fused, Scratch& scr
       co_await reduce_fused(std::vector<Work>(1, work));
       continue;
     }
-    StreamLink by_stream(link, *data_, stream_, [&] { stream_.wait(*work.ticket->made_on_gpu); });
-    co_await execute_alone(by_stream, work, scratch);
+    StreamLink by_stream(link, *data_, stream_, [&] { follow(*work.ticket); });
+    try {
+      co_await execute_alone(by_stream, work, scratch);
+    } catch (const Error& error) {
+      give_up(error);
+      throw;
+    }
     hold(std::vector<Work>(1, work));
+  }
+}
+
+void NcclPath::allreduce(std::span<const DeviceLink::Piece> pieces, DType dtype, ReduceOp op) {
+  try {
+    data_->allreduce(pieces, dtype, op, stream_);
+  } catch (const Error& error) {
+    give_up(error);
+    throw;
   }
 }
 
@@ -151,10 +180,10 @@ Task NcclPath::reduce_fused(std::vector<Work> works) {
   std::size_t zeros = 0;
   for (const Work& work : works)
     if (!work.ticket) zeros += wire_bytes(work);
-  const auto nothing = zeros > 0 ? std::make_shared<device::DeviceBuffer>(gpu_, zeros) : nullptr;
-  if (nothing) device::clear_async(nothing->data(), zeros, stream_);
+  const Memory nothing = zeros > 0 ? make_memory(gpu_, zeros) : Memory();
+  if (zeros > 0) device::clear_async(nothing.data, zeros, stream_);
   std::vector<DeviceLink::Piece> pieces;
-  std::byte* next = nothing ? nothing->data() : nullptr;
+  auto* next = static_cast<std::byte*>(nothing.data);
   for (const Work& work : works) {
     const std::size_t count = work.description->shape.elements();
     if (work.ticket) work.ticket->result.output = in_place_output(work.ticket->request);
@@ -164,54 +193,21 @@ Task NcclPath::reduce_fused(std::vector<Work> works) {
     if (count > 0) pieces.push_back({in, out, count});
   }
   const Description& kind = *works.front().description;
-  if (!pieces.empty()) data_->allreduce(pieces, kind.dtype, kind.op, stream_);
-  hold(works, nothing);
+  if (!pieces.empty()) allreduce(pieces, kind.dtype, kind.op);
+  hold(works, nothing.owner);
   co_return;
 }
 
 std::string NcclPath::why_not() const {
   if (connected()) return {};
   if (!host_reason_.empty()) return host_reason_;
-  return opened_ ? "NCCL was given up after a failure" : "no buffer of a GPU has travelled between its members yet";
-}
-
-void NcclPath::reserve(const std::vector<std::size_t>& bytes) {
-  for (std::size_t number = registered_.size(); number < bytes.size(); ++number)
-    registered_.emplace_back(data_->make_registered(bytes[number]), bytes[number]);
-}
-
-void NcclPath::allreduce_now(const InStream& what, const device::Event& made, device::Event& done) {
-  if (what.buffers.empty()) throw Error::bad_input("there is nothing to reduce");
-  const DType dtype = what.buffers.front().dtype;
-  if (!nccl_can(dtype, what.op)) throw Error::bad_input("NCCL has no {} of {}", name(what.op), name(dtype));
-  std::size_t bytes = 0;
-  for (const Buffer& buffer : what.buffers) {
-    if (buffer.device != gpu_ || buffer.dtype != dtype)
-      throw Error::bad_input("buffers that are reduced at once must be {} on GPU {}; one is {} on GPU {}", name(dtype),
-                             gpu_, name(buffer.dtype), buffer.device);
-    bytes += lined_up(buffer.bytes());
-  }
-  if (what.number >= registered_.size() || registered_[what.number].size() < bytes)
-    throw Error::bad_input("memory {} was not reserved for {} that are reduced in a stream", what.number,
-                           format_bytes(bytes));
-  std::byte* const memory = registered_[what.number].data();
-  const auto each = [&](auto copy) {
-    std::byte* next = memory;
-    for (const Buffer& buffer : what.buffers) {
-      copy(buffer, next);
-      next += lined_up(buffer.bytes());
-    }
-  };
-  stream_.wait(made);
-  each([&](const Buffer& buffer, std::byte* at) { device::copy_async(at, buffer.data, buffer.bytes(), stream_); });
-  const DeviceLink::Piece all{memory, memory, bytes / size_of(dtype)};
-  if (bytes > 0) data_->allreduce({&all, 1}, dtype, what.op, stream_);
-  each([&](const Buffer& buffer, std::byte* at) { device::copy_async(buffer.data, at, buffer.bytes(), stream_); });
-  done.record(stream_);
+  if (!why_given_up_.empty()) return "NCCL was given up: " + why_given_up_;
+  return opened_ ? "NCCL does not connect its members yet" : "no buffer of a GPU has travelled between its members yet";
 }
 
 void NcclPath::hold(const std::vector<Work>& works, std::shared_ptr<const void> more) {
-  Held held{.done = device::Event(stream_), .since = monotonic_now(), .keeps = {std::move(more)}};
+  Held held{.done = device::Event(stream_), .since = monotonic_now()};
+  held.keeps.push_back(std::move(more));
   held.done.record(stream_);
   for (const Work& work : works) {
     if (!work.ticket) continue;
@@ -224,47 +220,67 @@ void NcclPath::hold(const std::vector<Work>& works, std::shared_ptr<const void> 
 }
 
 bool NcclPath::busy() {
-  while (!held_.empty() && held_.front().done.ready()) held_.pop_front();
+  while (!held_.empty() && held_.front().done.ready()) {
+    held_.pop_front();
+    moved_at_ = monotonic_now();
+  }
   return !held_.empty();
 }
 
-void NcclPath::member_left(std::chrono::nanoseconds now) {
-  if (data_ && left_at_.count() == 0) left_at_ = now;
+void NcclPath::member_left(std::chrono::nanoseconds now, bool by_itself) {
+  if (!data_) return;
+  if (left_at_.count() == 0) left_at_ = now;
+  died_ = died_ || !by_itself;
 }
 
-// Where steps are recorded and launched as one, only the streams know what is under way: after a member has gone
-// nothing of it can end.
-void NcclPath::watch(std::chrono::nanoseconds now) {
-  if (!data_ || connecting_) return;
-  const bool lost = left_at_.count() > 0 && now - left_at_ > kLastPatience;
-  try {
-    if (!lost) data_->check();
-  } catch (const Error&) {  // a member may be recording or launching steps with it: why_not() tells
-    given_up_ = std::move(data_);
-    held_.clear();
-    throw;
-  }
-  if (!busy() && !lost) return;
-  const auto waits = held_.empty() ? now - left_at_ : now - held_.front().since;
-  if (!lost && (options_.stuck.count() == 0 || waits < options_.stuck)) return;
+// Programs that launch recorded steps hear of it by why_not() alone. What streams use is kept: they end only by and by.
+void NcclPath::give_up(const Error& why) {
+  if (!data_) return;
+  why_given_up_ = why.message();
   data_->abort();
   given_up_ = std::move(data_);
-  held_.clear();
-  throw Error(Error::Kind::Timeout, fmt::format("collectives of GPUs were given up after {}{}", format_duration(waits),
-                                                lost ? ", since a member has gone" : " (comm.stall_abort)"));
+}
+
+void NcclPath::forget_connecting() {
+  if (!std::exchange(connecting_, false)) return;
+  give_up(Error(Error::Kind::System, "the group has failed while its members were being connected"));
+}
+
+// After a member has gone nothing in which it did not have its part yet can end.
+void NcclPath::watch(std::chrono::nanoseconds now) {
+  if (!data_ || connecting_) return;
+  const bool late = left_at_.count() > 0 && now - left_at_ > kLastPatience;
+  const bool is_busy = busy();
+  const bool lost = late && (died_ || (is_busy && now - held_.front().since > kLastPatience));
+  try {
+    if (!lost) data_->check();
+  } catch (const Error& error) {
+    give_up(error);
+    throw;
+  }
+  if (!is_busy && !lost) return;
+  const auto waits = now - (lost ? left_at_ : std::max(held_.front().since, moved_at_));
+  if (!lost && (options_.stuck.count() == 0 || waits < options_.stuck)) return;
+  const std::string why = lost ? fmt::format("a member has gone {} ago", format_duration(waits))
+                               : fmt::format("{} got no further for {} (comm.stall_abort)",
+                                             held_.front().step ? "a step that was launched" : "collectives of GPUs",
+                                             format_duration(waits));
+  give_up(Error(Error::Kind::Timeout, why));
+  throw Error(Error::Kind::Timeout, why);
 }
 
 void NcclPath::stop() {
   connecting_ = false;
   given_up_.reset();
-  if (!data_) return;
+  if (!data_) return held_.clear();
+  why_given_up_ = "its group has ended";
   const Deadline deadline = Deadline::after(kLastPatience);
   try {
     while (busy() && !deadline.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } catch (const Error&) {
     data_->abort();
   }
-  if (!held_.empty() || left_at_.count() > 0) data_->abort();
+  if (!held_.empty() || died_) data_->abort();
   data_.reset();
   held_.clear();
 }

@@ -18,9 +18,6 @@
 
 namespace ronde::comm::detail {
 
-// Which requests NCCL does: all members say the same, since they agree on the description.
-bool goes_by_nccl(const Description& description);
-
 // What a group needs for it.
 struct NcclPathOptions {
   std::string host;                   // of this rank,
@@ -28,6 +25,7 @@ struct NcclPathOptions {
   int local_rank = 0;                 // on its node
   std::chrono::nanoseconds deadline;  // for members to connect
   std::chrono::nanoseconds stuck{0};  // comm.stall_abort; zero: never
+  std::shared_ptr<NcclStandIn> stand_in = nullptr;
   Log log = Log();
 };
 
@@ -43,6 +41,8 @@ class NcclPath {
   NcclPath(const NcclPath&) = delete;
   NcclPath& operator=(const NcclPath&) = delete;
 
+  // Which requests are for it: all members say the same, since they agree on the description.
+  bool takes(const Description& description) const;
   // Members find out whether NCCL connects them, and connect. Once, before anything else; all of them do it.
   Task open(Link& link, int gpu);
   bool opened() const { return opened_; }
@@ -52,19 +52,21 @@ class NcclPath {
   // It waits for something that wakes nobody.
   bool polls() const { return connecting_; }
 
-  // REQUIRES: connected(), goes_by_nccl().
+  // REQUIRES: connected(), takes().
   Task run(Link& link, std::vector<Work> works, bool fused, Scratch& scratch);
-  // Group::reserve_in_stream(), Group::allreduce_in_stream(). REQUIRES: connected().
-  void reserve(const std::vector<std::size_t>& bytes);
+  // Group's functions of almost these names. REQUIRES: connected().
+  void reserve(const std::vector<InStream>& all);
   void allreduce_now(const InStream& what, const device::Event& made, device::Event& done);
+  void launched(const device::Stream& stream);
   bool busy();  // streams are still at it
   // FAILS WITH: System, in NCCL's words; Timeout when something has been under way for too long.
   void watch(std::chrono::nanoseconds now);
-  // Its streams must be looked at now and then.
+  // Its streams must be looked at now and then: where steps are recorded, NCCL may also fail between launches.
   bool must_be_watched() const { return data_ && (!held_.empty() || !registered_.empty() || left_at_.count() > 0); }
-  // A member has gone: what is under way will not end by itself.
-  void member_left(std::chrono::nanoseconds now);
-  void forget_connecting() { connecting_ = false; }
+  // A member has gone: what is under way may not end. Who has left by itself takes its part in the end of the link.
+  void member_left(std::chrono::nanoseconds now, bool by_itself);
+  // Nobody goes on with what open() was at.
+  void forget_connecting();
   // Waits for what is under way, for a while, and gives it up then.
   void stop();
 
@@ -72,18 +74,25 @@ class NcclPath {
   struct Held {  // memory that a stream uses
     device::Event done;
     std::chrono::nanoseconds since;
-    std::vector<std::shared_ptr<const void>> keeps;
+    std::vector<std::shared_ptr<const void>> keeps = {};
+    bool step = false;  // a launched one
   };
   std::string my_word(int gpu);
+  void follow(const Ticket& ticket) const;
   Task connect(Link& link, const std::vector<GpuPlace>& places);
   Task reduce_fused(std::vector<Work> works);
+  void allreduce(std::span<const DeviceLink::Piece> pieces, DType dtype, ReduceOp op);
   void hold(const std::vector<Work>& works, std::shared_ptr<const void> more = nullptr);
+  void give_up(const Error& why);
 
   const NcclPathOptions options_;
   int gpu_ = device::kHost;
   bool opened_ = false, connecting_ = false;
-  std::chrono::nanoseconds left_at_{0};  // when a member went; zero: none has
-  std::string host_reason_;              // why it goes through the host instead
+  std::chrono::nanoseconds left_at_{0};   // when the first member went; zero: none has
+  bool died_ = false;                     // some member has, without a word
+  std::chrono::nanoseconds moved_at_{0};  // when streams were last seen to have got further
+  std::string host_reason_;               // why it goes through the host instead
+  std::string why_given_up_;              // the first cause, once there was a link
   device::Stream stream_;
   std::deque<Held> held_;
   std::vector<std::span<std::byte>> registered_;  // by InStream::number

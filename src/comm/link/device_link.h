@@ -105,4 +105,12 @@ struct NcclOptions {
 // FAILS WITH: as make_nccl_id().
 std::unique_ptr<DeviceLink> make_nccl_link(NcclOptions options);
 
+// What tests put into NCCL's place: host memory travels by its links as that of GPUs does by NCCL's, with a GPU a rank.
+class NcclStandIn {
+ public:
+  virtual ~NcclStandIn() = default;
+  virtual std::string make_id() = 0;
+  virtual std::unique_ptr<DeviceLink> make_link(NcclOptions options) = 0;
+};
+
 }  // namespace ronde::comm::detail

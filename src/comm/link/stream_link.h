@@ -12,7 +12,7 @@ namespace ronde::comm::detail {
 
 // A link whose data are in the memory of GPUs: they move by NCCL, put into a stream, while members tell each other
 // what they have to over the ordinary link. A task that moves data is done when the stream has it.
-// REQUIRES: both links and the stream outlive it; only what goes_by_nccl().
+// REQUIRES: both links and the stream outlive it; only what NCCL can do.
 class StreamLink final : public ForwardingLink {
  public:
   // `before` is called before the stream is given anything.

@@ -71,11 +71,11 @@ RecordedRound::Gradients RecordedRound::gradients_of(const Bucket& bucket) const
   return gradients;
 }
 
-std::vector<std::size_t> RecordedRound::bytes() const {
-  std::vector<std::size_t> all;
+std::vector<std::vector<torch::Tensor>> RecordedRound::parameters() const {
+  std::vector<std::vector<torch::Tensor>> all;
   for (const Bucket& bucket : buckets_) {
-    all.push_back(0);
-    for (const std::size_t i : bucket.members) all.back() += (parameters_[i].second.nbytes() + 63) / 64 * 64;
+    all.emplace_back();
+    for (const std::size_t i : bucket.members) all.back().push_back(parameters_[i].second);
   }
   return all;
 }

@@ -31,7 +31,7 @@ class RecordedRound {
  public:
   RecordedRound(NamedTensors parameters, ReduceBucket reduce);
 
-  std::vector<std::size_t> bytes() const;  // of the buckets, as comm::InStream lays them out
+  std::vector<std::vector<torch::Tensor>> parameters() const;  // by bucket
 
   void begin();  // nothing is there yet
   // The gradient of a parameter is; on the thread of the backward pass. FAILS WITH: BadInput for one that was not

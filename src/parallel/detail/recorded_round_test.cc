@@ -129,12 +129,16 @@ TEST(RecordedOptions, AGradientThatOnlyOthersHaveIsMissed) {
   });
 }
 
-TEST(RecordedOptions, BucketsAreLaidOutInLines) {
+TEST(RecordedOptions, BucketsAreKnownBeforeAnyGradient) {
   comm::run_ranks(1, [](comm::Engine& engine) {
-    torch::nn::Linear layer(3, 5);  // 60 and 20 bytes
+    torch::nn::Linear layer(3, 5);
     torch::optim::SGD sgd(layer->parameters(), 0.1);
     DistributedOptimizer optimizer(sgd, named(*layer), engine.world());
-    EXPECT_EQ(optimizer.bucket_bytes(), std::vector<std::size_t>{128});
+    const auto buckets = optimizer.buckets();
+    ASSERT_EQ(buckets.size(), 1u);
+    ASSERT_EQ(buckets[0].size(), 2u);
+    EXPECT_TRUE(buckets[0][0].is_same(layer->bias)) << "the last comes first";
+    EXPECT_TRUE(buckets[0][1].is_same(layer->weight));
     layer->forward(torch::ones({1, 3})).sum().backward();
     const auto never = [](std::size_t, const auto&, const auto&) { return device::Event{device::Stream()}; };
     EXPECT_THROW(optimizer.reduce_by(never), Error) << "a backward pass was before";
