@@ -1,4 +1,4 @@
-# compile_kernels(RESULT file.cu...): object files for a module's SOURCES, by CUDA's compiler, for the GPUs of
+# compile_kernels(RESULT kernel.cu...): object files for a module's SOURCES, by CUDA's compiler, for the GPUs of
 # RONDE_CUDA_ARCHITECTURES; later ones translate the newest. Where RONDE_HAVE_KERNELS is not set there is no such compiler.
 #
 # As commands, not as a language of CMake: libtorch's own CMake files change the flags of that language for everybody, and an
@@ -24,4 +24,17 @@ function(compile_kernels result)
   endforeach()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
+# choose_kernels(FILE kernel.cu...): sets kernel_sources and kernel_link, for a module's SOURCES and LINK_PRIVATE. One header
+# has cuda/FILE.cc and the kernels cuda/*.cu behind it, or, where these cannot be compiled, none/FILE.cc.
+function(choose_kernels file)
+  if(RONDE_HAVE_KERNELS)
+    compile_kernels(objects ${ARGN})
+    set(kernel_sources cuda/${file}.cc ${objects} PARENT_SCOPE)
+    set(kernel_link CUDA::cudart PARENT_SCOPE)
+  else()
+    set(kernel_sources none/${file}.cc PARENT_SCOPE)
+    set(kernel_link "" PARENT_SCOPE)
+  endif()
 endfunction()
