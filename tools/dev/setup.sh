@@ -177,11 +177,12 @@ link_active_torch() {
   echo "$site" >"$target/ronde-active.pth"
 }
 
+# The build for CUDA where there is a GPU, or no other is to be had.
 install_torch() {
   local wanted="torch==$torch_version" size=$torch_cuda_size
-  if pip_has_cpu_build; then wanted="torch==$torch_version+cpu" size=$torch_cpu_size; fi
+  if ! has_gpu && pip_has_cpu_build; then wanted="torch==$torch_version+cpu" size=$torch_cpu_size; fi
   step "Installing $wanted into .venv" "libtorch, $size"
-  if [ "$wanted" = "torch==$torch_version" ] && [ "$(uname -m)" = x86_64 ]; then
+  if [ "$wanted" = "torch==$torch_version" ] && [ "$(uname -m)" = x86_64 ] && ! has_gpu; then
     note "For the CPU build (190 MB) stop here and give pip an index that has it in PIP_EXTRA_INDEX_URL," \
       "or name a libtorch of yours in CMAKE_PREFIX_PATH."
   fi
@@ -190,6 +191,8 @@ install_torch() {
       "CMAKE_PREFIX_PATH=/path/to/libtorch ./ronde-dev build"
   torch_of .venv/bin/python || refuse "torch was installed into .venv but cannot be found there"
 }
+
+has_gpu() { [ -e /dev/nvidiactl ]; }
 
 pip_has_cpu_build() {
   .venv/bin/python -m pip index versions torch --disable-pip-version-check 2>/dev/null | grep -qF "$torch_version+cpu"
