@@ -16,7 +16,7 @@ def nothing_left(mark):
     """When the test is over there are no new files; that no process is left is what `mark` sees to."""
     before = files()
     yield
-    wait_until(lambda: files() <= before, f"left behind: {files() - before}")
+    wait_until(lambda: files() <= before, lambda: f"left behind: {files() - before}")
 
 
 @pytest.fixture

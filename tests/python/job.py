@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import time
+from collections.abc import Callable
 
 PATIENCE = 40.0  # seconds; four times what a very slow machine may need
 QUIET = ("--log-level", "error")  # on a small machine there is a warning about cores
@@ -12,25 +13,39 @@ QUIET = ("--log-level", "error")  # on a small machine there is a warning about 
 
 def undisturbed(test):
     """For tests that look at times of a whole training: other work on the machine may hide what they look for, so they
-    have three tries."""
+    have several tries, over a minute."""
 
     @functools.wraps(test)
     def tries(*arguments, **named):
-        for _ in range(2):
+        for pause in (0, 2, 5, 15, 40):
             try:
                 return test(*arguments, **named)
             except AssertionError:
-                continue
+                time.sleep(pause)
         return test(*arguments, **named)
 
     return tries
 
 
-def wait_until(holds, what: str) -> None:
+def wait_until(holds, what: str | Callable[[], str]) -> None:
+    """`what` may be a function, for what is to be looked at only when it was in vain."""
     end = time.monotonic() + PATIENCE
     while not holds():
-        assert time.monotonic() < end, f"waited in vain: {what}"
+        assert time.monotonic() < end, f"waited in vain: {what() if callable(what) else what}"
         time.sleep(0.01)
+
+
+def state_of(pid: int) -> str:
+    """What a process is at, thread by thread; for messages."""
+    try:
+        threads = sorted(pathlib.Path(f"/proc/{pid}/task").iterdir())
+        return "; ".join(
+            f"{(one / 'comm').read_text().strip()}: {(one / 'stat').read_text().rpartition(')')[2].split()[0]}"
+            f" in {(one / 'wchan').read_text()}"
+            for one in threads
+        )
+    except OSError:
+        return "it has ended"
 
 
 def alive(mark: str) -> list[int]:
@@ -71,7 +86,7 @@ class Job:
         return (self.folder / "err").read_text(errors="replace")
 
     def wait_for_lines(self, *lines: str) -> None:
-        wait_until(lambda: all(line in self.out.splitlines() for line in lines), f"{lines} in {self.out}")
+        wait_until(lambda: all(line in self.out.splitlines() for line in lines), lambda: f"{lines} in {self.out}")
 
     def launcher(self) -> int:
         """The process that has started the ranks, the child of the one that we have started."""

@@ -11,7 +11,7 @@ def mark():
     """Goes into the environment of a job; when the test is over nothing that has it may be alive."""
     mark = uuid.uuid4().hex
     yield mark
-    wait_until(lambda: not alive(mark), f"orphans {alive(mark)} are left")
+    wait_until(lambda: not alive(mark), lambda: f"orphans {alive(mark)} are left")
 
 
 @pytest.fixture

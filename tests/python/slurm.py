@@ -73,7 +73,9 @@ class Slurm:
         wait_until(files["socket"].exists, "munged's socket")
         self._daemon("slurmctld", "-D", "-c")
         self._daemon("slurmd", "-D", "-c")
-        wait_until(lambda: self.tell("sinfo", "--noheader", "-o", "%T").stdout == "idle\n", f"a node: {self.logs()}")
+        wait_until(
+            lambda: self.tell("sinfo", "--noheader", "-o", "%T").stdout == "idle\n", lambda: f"a node: {self.logs()}"
+        )
 
     def _daemon(self, *command: str) -> None:
         with (self.folder / f"{command[0]}.log").open("wb") as log:
@@ -101,7 +103,7 @@ class Slurm:
         done = self.tell("sbatch", f"--ntasks={tasks}", f"--output={output}", str(file))
         assert done.returncode == 0, done.stderr
         code = pathlib.Path(f"{output}.code")
-        wait_until(lambda: code.exists() and code.read_text().endswith("\n"), f"the job: {self.logs()}")
+        wait_until(lambda: code.exists() and code.read_text().endswith("\n"), lambda: f"the job: {self.logs()}")
         return int(code.read_text().split()[-1]), output.read_text()
 
     def stop(self) -> None:

@@ -21,4 +21,4 @@ def slurm(tmp_path_factory):
         yield made
     finally:
         made.stop()
-    wait_until(lambda: not alive(folder.name), f"left behind: {alive(folder.name)}")
+    wait_until(lambda: not alive(folder.name), lambda: f"left behind: {alive(folder.name)}")

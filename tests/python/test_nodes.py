@@ -10,7 +10,7 @@ import time
 import pytest
 from cluster import Cluster, complaints, text_of
 from engine_fixtures import files
-from job import Job, wait_until
+from job import Job, state_of, wait_until
 
 pytest_plugins = ["cluster_fixtures"]
 DEADLINE = 4 * 10.0  # seconds; the engine promises ten
@@ -22,7 +22,7 @@ def two(cluster):
     """Makes two hosts, on which nothing may be left in the end: two(RONDE_LOG_LEVEL="error")."""
     before = files()
     yield lambda **env: cluster(2, env)
-    wait_until(lambda: files() <= before, f"left behind: {files() - before}")
+    wait_until(lambda: files() <= before, lambda: f"left behind: {files() - before}")
 
 
 def assert_all_are_well(job: Job, least: int) -> None:
@@ -49,7 +49,7 @@ class Steps:
     def __init__(self, cluster: Cluster, build_dir: pathlib.Path, mpi: str):
         self.cluster = cluster
         self.job = cluster.start(str(build_dir / "steps_rank"), mpi=mpi, recovery=True)
-        wait_until(lambda: all("ready" in self.said(rank) for rank in RANKS), f"all are ready: {self.job.err}")
+        wait_until(lambda: all("ready" in self.said(rank) for rank in RANKS), lambda: f"all are ready: {self.job.err}")
         self.began = time.monotonic_ns()
 
     def said(self, rank: int) -> str:
@@ -60,7 +60,10 @@ class Steps:
         return int(re.search(r"^ready (\d+)$", self.said(rank), re.MULTILINE)[1])
 
     def assert_heard(self, rank: int, *words: str) -> None:
-        wait_until(lambda: "hears" in self.said(rank), f"rank {rank} hears of it: {self.job.out}{self.job.err}")
+        def what() -> str:
+            return f"rank {rank} hears of it ({state_of(self.pid(rank))}): {self.job.out}{self.job.err}"
+
+        wait_until(lambda: "hears" in self.said(rank), what)
         heard = re.search(r"^hears at (\d+): (.*?): (.*)$", self.said(rank), re.MULTILINE)
         assert (int(heard[1]) - self.began) / 1e9 < DEADLINE
         assert heard[2] in ("peer lost", "timeout"), heard[0]
