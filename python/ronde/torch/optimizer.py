@@ -10,7 +10,7 @@ import torch
 from ronde import _core
 from ronde.common.process_sets import ProcessSet, global_process_set
 from ronde.common.util import split_list
-from ronde.torch.collectives import Adasum, Average, _number, grouped_allreduce_async_
+from ronde.torch.collectives import Adasum, Average, Max, _number, allreduce, grouped_allreduce_async_
 from ronde.torch.compression import BF16Compressor, Compression, Compressor, FP16Compressor, NoneCompressor
 
 _SCALERS = ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler")
@@ -78,6 +78,21 @@ def _take_over(self, optimizer):
         self._patch_step_function()
 
 
+def _groups_for_scalers(prepare):
+    """The property param_groups: a list. GradScaler looks at gradients there and nowhere else, after backward();
+    before it does, prepare(self) is called."""
+
+    def get(self):
+        if sys._getframe(1).f_globals.get("__name__") in _SCALERS:
+            prepare(self)
+        return vars(self)["param_groups"]
+
+    def put(self, groups):
+        vars(self)["param_groups"] = groups
+
+    return property(get, put)
+
+
 class _DistributedOptimizer(torch.optim.Optimizer):
     """What DistributedOptimizer() adds to the class of the optimizer it is given."""
 
@@ -113,19 +128,13 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         """Those that come more than once, as a set."""
         return _duplicates(names)
 
-    # GradScaler looks at gradients here and nowhere else, after backward(), and means the reduced ones: for it, what is
-    # on its way is waited for. For everybody else this is a list.
-    @property
-    def param_groups(self):
+    # It means the reduced ones.
+    def _reduce_for_scaler(self):
         gradients = vars(self).get("_gradients")
-        asks = gradients is not None and sys._getframe(1).f_globals.get("__name__") in _SCALERS
-        if asks and gradients.running() and gradients.on_its_way():
+        if gradients is not None and gradients.running() and gradients.on_its_way():
             self._reduce()
-        return vars(self)["param_groups"]
 
-    @param_groups.setter
-    def param_groups(self, groups):
-        vars(self)["param_groups"] = groups
+    param_groups = _groups_for_scalers(_reduce_for_scaler)
 
     def _parameters(self):
         return [parameter for group in vars(self)["param_groups"] for parameter in group["params"]]
@@ -270,6 +279,19 @@ class _DistributedAdasumOptimizer(torch.optim.Optimizer):
         self._parameter_names = {parameter: name for name, parameter in _named(self.param_groups, named_parameters)}
         self.backward_passes_per_step = backward_passes_per_step
         self._compression = compression
+
+    # A step that is skipped on one rank would leave the others waiting in theirs: an overflow on one is one on all.
+    def _share_overflow(self):
+        gradients = [
+            one.grad for group in vars(self)["param_groups"] for one in group["params"] if one.grad is not None
+        ]
+        values = [one._values() if one.is_sparse else one for one in gradients]
+        finite = all(bool(one.isfinite().all()) for one in values)
+        overflows = allreduce(torch.tensor([0.0 if finite else 1.0]), name="adasum.overflow", op=Max)
+        if finite and overflows.item() > 0 and values:
+            values[0].fill_(float("inf"))
+
+    param_groups = _groups_for_scalers(_share_overflow)
 
     def set_backward_passes_per_step(self, passes):
         self.backward_passes_per_step = passes
