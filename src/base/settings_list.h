@@ -9,6 +9,8 @@ namespace ronde {
 // The one list of settings. A line here is all that a new setting needs: its flag, its environment variable, its TOML
 // key, its line in docs/settings.md and its check all come from it. Keys are in alphabetical order.
 inline constexpr auto kSettings = std::to_array<Setting>({
+    {"checkpoint.accept_differences", SettingType::Bool, "false", "",
+     "Resume from a checkpoint even if settings that matter differ: model, data, classes, split, optimizer."},
     {"checkpoint.background", SettingType::Bool, "true", "", "Write checkpoints while training goes on."},
     {"checkpoint.every", SettingType::Text, "10min", "",
      "How often a checkpoint is written: a number of steps (500), a time (10min), auto (from what one costs and "
@@ -91,6 +93,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "other and mixed inside a window: for disks that dislike jumping), or off."},
     {"data.split", SettingType::Text, "", "",
      "Shares of training, validation and test, as 60/20/20, of samples that do not come split; empty: as they come."},
+    {"data.split_seed", SettingType::Int, "0", "0..",
+     "Seed of data.split: it decides which samples are for training, validation and test."},
     {"data.target", SettingType::Choice, "class", "class|labels|mask|input",
      "What is to be learned of generated samples: their class, several labels, a class for each pixel, or themselves."},
     {"data.test_path", SettingType::Text, "", "",
@@ -146,7 +150,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "Biases and norms (parameters of one dimension) get no weight decay, and lars and lamb do not scale them."},
     {"optimizer.trust", SettingType::Real, "0.001", "0..", "Trust coefficient of lars."},
     {"optimizer.weight_decay", SettingType::Real, "0", "0..", "Weight decay."},
-    {"output.dir", SettingType::Text, "ronde-output", "", "Folder for the log, TensorBoard files, checkpoints."},
+    {"output.dir", SettingType::Text, "", "",
+     "Folder for the log, TensorBoard files and checkpoints; empty: ronde-output/ followed by the recipe's name."},
     {"schedule.end", SettingType::Real, "0", "0..1",
      "What the learning rate ends at, as a share of its highest (cosine, polynomial, onecycle)."},
     {"schedule.factor", SettingType::Real, "0.1", "0..1",
@@ -181,6 +186,9 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "Record a span for each module of the network, in the forward and in the backward pass."},
     {"trace.operators", SettingType::Bool, "false", "",
      "Record a span for each operator that the network runs, such as a convolution."},
+    {"trace.roofline", SettingType::Choice, "auto", "auto|off",
+     "Peak rates of this machine for the report; auto: measured once, before the first traced run, and kept in the "
+     "user's cache folder."},
     {"trace.steps", SettingType::Steps, "", "", "Steps to record, as 100..120, 100.. or ..120; empty: all."},
     {"train.accumulate", SettingType::Int, "1", "1..1000000",
      "Backward passes a step: the batch is cut into so many pieces."},
