@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 TORCH_MINIMUM = (2, 6)
+PROGRAMS = ("ronde", "ronde-train", "ronde-bench")
 ROOT = pathlib.Path(__file__).absolute().parent  # not where a link leads
 
 
@@ -55,7 +56,7 @@ class BuildByCMake(build_ext):
         package = ROOT / "python" / "ronde" if self.inplace else pathlib.Path(self.build_lib) / "ronde"
         module = self.only(build / "python" / "ronde", "_core.*.so")
         self.put(module, package)
-        for file in (build / "ronde", *build.glob("ronde-mpi-*.so")):
+        for file in (*(build / name for name in PROGRAMS), *build.glob("ronde-mpi-*.so")):
             self.put(file, package / "bin")
 
     def configure(self, build: pathlib.Path) -> None:
@@ -81,7 +82,7 @@ class BuildByCMake(build_ext):
     def targets(build: pathlib.Path) -> list[str]:
         """The module, the program, and a plugin for each MPI library that was found."""
         known = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True).stdout
-        return ["ronde_python", "ronde", *sorted(set(re.findall(r"^(ronde-mpi-\w+):", known, re.MULTILINE)))]
+        return ["ronde_python", *PROGRAMS, *sorted(set(re.findall(r"^(ronde-mpi-\w+):", known, re.MULTILINE)))]
 
     @staticmethod
     def call(*command: object) -> None:

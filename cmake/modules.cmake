@@ -5,6 +5,7 @@
 #   LINK fmt::fmt         libraries that the public headers need
 #   LINK_PRIVATE x        libraries that only the sources need
 #   TESTS error_test.cc   one test program, NAME_test
+#   ALONE file.cc         sources and tests whose local names clash with others', and which RONDE_UNITY leaves by themselves
 #   TORCH                 uses libtorch, in its public headers too
 #   INTERNAL)             not installed
 #
@@ -32,7 +33,8 @@ macro(keep_wanted_tests list)
 endmacro()
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "" "DEPENDS;HEADERS;SOURCES;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "" "DEPENDS;HEADERS;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(target ronde_${name})
   add_library(${target} STATIC ${MODULE_SOURCES})
   add_library(ronde::${name} ALIAS ${target})

@@ -12,6 +12,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/units.h"
 #include "ronde/bench/benchmarks.h"
+#include "ronde/bench/detail/contestant.h"
 #include "ronde/bench/detail/scratch_folder.h"
 #include "ronde/report/testing/generate.h"
 #include "ronde/trace/run.h"
@@ -58,11 +59,11 @@ int read_traces(const fs::path& folder) {
   }
 }
 
-// This program again, on the traces, with nothing on its standard output.
+// `ronde report` on the traces, with nothing on its standard output.
 int report_traces(const fs::path& folder) {
   if (!std::freopen("/dev/null", "w", stdout)) return 3;
   const std::string path = folder.string();
-  ::execl("/proc/self/exe", "ronde", "report", path.c_str(), "--json", nullptr);
+  ::execl(detail::ronde_program().c_str(), "ronde", "report", path.c_str(), "--json", nullptr);
   return 4;
 }
 

@@ -6,16 +6,7 @@
 #include "ronde/base/terminal.h"
 #include "ronde/base/text.h"
 #include "ronde/base/version.h"
-#include "ronde/cli/bench.h"
-#include "ronde/cli/check.h"
-#include "ronde/cli/data.h"
-#include "ronde/cli/info.h"
-#include "ronde/cli/report.h"
-#include "ronde/cli/run.h"
-#include "ronde/cli/stage.h"
-#include "ronde/cli/start_rank.h"
-#include "ronde/cli/trace.h"
-#include "ronde/cli/train.h"
+#include "ronde/cli/programs.h"
 #include "ronde/launch/horovod_variables.h"
 
 namespace ronde::cli {
@@ -94,17 +85,11 @@ int run(std::span<const char* const> arguments, const Environment& environment) 
   add_setting_flags(app, flags);
   app.require_subcommand(0, 1);
   std::function<int(const Context&)> command;
-  add_info(app, command);
-  add_train(app, command);
-  add_bench(app, command);
-  add_data(app, command);
-  add_report(app, command);
-  add_stage(app, command);
-  add_trace(app, command);
-  add_check_rank(app, command);
   RunLine line;
-  add_run(app, line, command);
-  add_start_rank(app, line, command);
+  declare_commands(app);
+  const Program& program = this_program();
+  if (const auto owner = program_of(arguments, app); owner && *owner != program.name) become(*owner, arguments);
+  program.add_commands(app, line, command);
   line = split_run_line(arguments, app);
   for (CLI::App* subcommand : app.get_subcommands({})) subcommand->fallthrough();
   try {

@@ -196,7 +196,7 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
 
 void add_bench(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* bench = app.add_subcommand("bench", "Measure a part of Ronde on this machine");
+  CLI::App* bench = app.get_subcommand("bench");
   add_flags(*bench, *flags);
   bench->callback([flags, bench, &command] {
     if (flags->name.empty() && !flags->list)

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -39,17 +38,9 @@ int run_check(const CheckFlags& flags, const Context& context) {
 
 }  // namespace
 
-std::vector<std::string> preflight_command(const std::vector<std::string>& command) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe"), "check-rank", "--begun",
-                                 fmt::format("{}", std::chrono::nanoseconds(now).count()), "--"};
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
-}
-
 void add_check_rank(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* check = app.add_subcommand("check-rank", "")->group("");
+  CLI::App* check = app.get_subcommand("check-rank");
   check->add_option("--begun", flags->begun, "Nanoseconds since 1970 when the launcher began");
   check->add_option("COMMAND", flags->command, "What the job will run");
   check->callback(

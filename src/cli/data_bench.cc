@@ -68,8 +68,7 @@ int bench(const Flags& flags, const Context& context) {
 
 void add_data_bench(CLI::App& data, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* bench_command = data.add_subcommand(
-      "bench", "How fast samples are prepared, what limits that, and what each stage does meanwhile");
+  CLI::App* bench_command = data.get_subcommand("bench");
   bench_command->add_option("PATH", flags->path, "Files of samples; none: generated photographs only");
   add_format_flag(*bench_command, flags->format);
   bench_command->add_option("--batch", flags->batch, "Samples of a batch, default 64")->type_name("SAMPLES");

@@ -135,7 +135,7 @@ Json to_json(const Info& info) {
 
 void add_info(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<InfoFlags>();
-  CLI::App* info = app.add_subcommand("info", "What this build can do, what this machine is, and what is set");
+  CLI::App* info = app.get_subcommand("info");
   info->add_flag("--json", flags->json, "Everything, for scripts");
   info->add_flag("--settings", flags->settings, "Every setting with its value and where it came from");
   info->add_flag("--markdown", flags->markdown, "With --settings: the page docs/settings.md");

@@ -121,8 +121,7 @@ int limits(const LimitsFlags& flags, const Context& context) {
 
 void add_limits(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<LimitsFlags>();
-  CLI::App* limits_command = app.add_subcommand(
-      "limits", "Before a training: the memory it takes, the largest batch that fits, and what limits its speed");
+  CLI::App* limits_command = app.get_subcommand("limits");
   limits_command->add_option("RECIPE", flags->recipe, "A TOML file, or the name of one that is built in");
   limits_command->add_option("-n", flags->ranks, "How many ranks share the machine, default 1")->type_name("RANKS");
   limits_command

@@ -91,8 +91,7 @@ int report_on(const ReportFlags& flags, const Context& context) {
 
 void add_report(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App* report_command =
-      app.add_subcommand("report", "After a training with --trace-dir: where the time went, why, and what to change");
+  CLI::App* report_command = app.get_subcommand("report");
   report_command->add_option("FOLDER", flags->folders,
                              "Traces of a run; several runs: how they scale, or two side by side");
   report_command->add_option("--steps", flags->steps, "These steps alone, as 10..40")->type_name("STEPS");

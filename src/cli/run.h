@@ -1,29 +1,15 @@
 #pragma once
 
 #include <functional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "ronde/cli/app.h"
+#include "ronde/cli/run_line.h"
 
 namespace CLI {
 class App;
 }
 
 namespace ronde::cli {
-
-// A command line of `ronde run` in two: our own part, and the command, whose flags are none of our business.
-struct RunLine {
-  std::vector<std::string> ours;
-  std::vector<std::string> command;
-  std::vector<std::string> notes = {};  // on flags of horovodrun, for the user
-};
-
-// Cuts at the second word that is no flag nor the value of one (the first is "run" or "start-rank"), or at "--"; what
-// is another command is all ours. Flags of horovodrun are put into ours, those of its --config-file too. REQUIRES:
-// `app` has all its flags. FAILS WITH: BadInput for flags of horovodrun that do not do here, and for its file.
-RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app);
 
 // Adds `ronde run`; when it is chosen, sets `command`. `line` must have been filled by then.
 void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context&)>& command);

@@ -33,7 +33,7 @@ int run_stage(const StageFlags& flags, const Context& context) {
 
 void add_stage(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<StageFlags>();
-  CLI::App* stage = app.add_subcommand("stage", "Bring data of a job to this node, or its results back")->group("");
+  CLI::App* stage = app.get_subcommand("stage");
   add_stage_flags(*stage, flags->node);
   stage->add_option("--job", flags->job, "Number of the job, the same on all nodes")->required()->type_name("JOB");
   stage->add_flag("--back", flags->back, "Bring back what --unstage names");

@@ -69,8 +69,7 @@ int start_rank(const StartFlags& flags, std::vector<std::string> command, const 
 
 void add_start_rank(CLI::App& app, const RunLine& line, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<StartFlags>();
-  CLI::App* start = app.add_subcommand("start-rank", "What launchers start for each rank of 'ronde run'");
-  start->group("");
+  CLI::App* start = app.get_subcommand("start-rank");
   start->add_option("--launcher", flags->launcher, "Whose variables tell the rank")->type_name("NAME");
   start->add_option("--layout", flags->layout, "Ranks of each machine, as 4(x2),1")->type_name("COUNTS");
   start->add_option("--master", flags->master, "For MASTER_ADDR and MASTER_PORT")->type_name("HOST:PORT");

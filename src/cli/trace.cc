@@ -50,7 +50,7 @@ int merge(const MergeFlags& flags, const Context& context) {
 }  // namespace
 
 void add_trace(CLI::App& app, std::function<int(const Context&)>& command) {
-  CLI::App* trace = app.add_subcommand("trace", "Traces that were recorded with --trace-dir");
+  CLI::App* trace = app.get_subcommand("trace");
   trace->callback([&command, trace] {
     if (trace->get_subcommands().empty())
       command = [trace](const Context&) {

@@ -40,8 +40,7 @@ int train(const TrainFlags& flags, const Context& context) {
 
 void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* train_command =
-      app.add_subcommand("train", "Train a network; on many ranks: ronde run -n 4 ronde train RECIPE");
+  CLI::App* train_command = app.get_subcommand("train");
   train_command->add_option("RECIPE", flags->recipe, "A TOML file, or the name of one that is built in");
   train_command->add_flag("--list", flags->list, "The recipes that are built in, and what they are after");
   train_command->add_flag("--print", flags->print, "The recipe itself, to begin one's own with");
@@ -49,7 +48,7 @@ void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
       [&command, flags] { command = [flags](const Context& context) { return train(*flags, context); }; });
 
   auto checkpoint = std::make_shared<std::string>();
-  CLI::App* eval_command = app.add_subcommand("eval", "Evaluate a checkpoint; on many ranks as well");
+  CLI::App* eval_command = app.get_subcommand("eval");
   eval_command->add_option("CHECKPOINT", *checkpoint, "Its folder, or the output.dir of a training: its newest one")
       ->required();
   eval_command->callback([&command, checkpoint] {

@@ -12,7 +12,7 @@ namespace ronde::cli {
 
 void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   for (const char* name : {"train", "eval", "limits"}) {
-    CLI::App* subcommand = app.add_subcommand(name, "(needs libtorch, which this build lacks)");
+    CLI::App* subcommand = app.get_subcommand(name);
     const auto words = std::make_shared<std::vector<std::string>>();  // whatever they say
     subcommand->add_option("WORDS", *words, "");
     subcommand->allow_extras();

@@ -20,19 +20,19 @@ using Call = void(at::TensorList parameters, at::TensorList gradients, at::Tenso
 
 }  // namespace
 
-using Kernel = FusedKernel<torch::optim::Adagrad>;
+using AdagradKernel = FusedKernel<torch::optim::Adagrad>;
 
 bool has_fused_adagrad() {
   return find_kernel().has_value();
 }
 
-std::vector<Tensor> Kernel::tensors(State& state, const Options& options, const Tensor& parameter) {
+std::vector<Tensor> AdagradKernel::tensors(State& state, const Options& options, const Tensor& parameter) {
   Tensor& sum = state.sum();
   sum = sum.defined() ? laid_out_as(parameter, sum) : torch::full_like(parameter, options.initial_accumulator_value());
   return {sum};
 }
 
-void Kernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate, const FusedScaling& scaling) {
+void AdagradKernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate, const FusedScaling& scaling) {
   static const auto kernel = find_kernel();
   if (!kernel) throw Error::bad_input("this torch has no fused kernel for adagrad: set optimizer.fused to off");
   constexpr bool kMaximize = false;  // torch::optim has no such option

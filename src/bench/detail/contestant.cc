@@ -35,7 +35,7 @@ Pipe make_pipe() {
 }
 
 std::vector<std::string> run_line(const Entrant& entrant) {
-  std::vector<std::string> line{own_program(), "run", "-n", std::to_string(entrant.ranks), "--bind", "none"};
+  std::vector<std::string> line{ronde_program(), "run", "-n", std::to_string(entrant.ranks), "--bind", "none"};
   line.insert(line.end(), {"--log-level", "error", "--launch-grace", "2s"});
   line.insert(line.end(), entrant.settings.begin(), entrant.settings.end());
   line.emplace_back("--");
@@ -80,8 +80,8 @@ int poll_milliseconds(const Deadline& until) {
 
 }  // namespace
 
-std::string own_program() {
-  return std::filesystem::read_symlink("/proc/self/exe").string();
+std::string ronde_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("ronde").string();
 }
 
 Contestant::Contestant(const Entrant& entrant) : name_(entrant.name) {

@@ -57,7 +57,7 @@ class Contestant {
   pid_t process_ = -1;                // of `ronde run`
 };
 
-// Where the running program lies.
-std::string own_program();
+// Where the program `ronde` lies: beside the running one.
+std::string ronde_program();
 
 }  // namespace ronde::bench::detail

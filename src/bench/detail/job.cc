@@ -13,7 +13,7 @@ int one_number_of_ranks(const Options& options, int by_default) {
 }
 
 Entrant our_entrant(const std::string& benchmark, std::span<const int> cpus, const Options& options) {
-  std::vector<std::string> command{own_program(), "bench", benchmark, "--rank", cpu_list(cpus)};
+  std::vector<std::string> command{ronde_program(), "bench", benchmark, "--rank", cpu_list(cpus)};
   if (!options.model.empty()) command.insert(command.end(), {"--model", options.model});
   if (options.compute_us > 0) command.insert(command.end(), {"--compute", fmt::format("{}us", options.compute_us)});
   return {.name = "ronde",

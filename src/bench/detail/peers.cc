@@ -16,7 +16,7 @@ constexpr auto kStartTime = std::chrono::seconds(60);  // importing torch from a
 std::string find_python() {
   namespace fs = std::filesystem;
   std::vector<fs::path> folders{fs::current_path()};
-  for (fs::path at = own_program(); at.has_relative_path();) folders.push_back(at = at.parent_path());
+  for (fs::path at = ronde_program(); at.has_relative_path();) folders.push_back(at = at.parent_path());
   for (const char* environment : {".peers", ".venv"})
     for (const fs::path& folder : folders)
       if (fs::exists(folder / environment / "bin/python")) return folder / environment / "bin/python";
@@ -24,7 +24,7 @@ std::string find_python() {
 }
 
 Entrant mpi_entrant(std::span<const int> cpus) {
-  const auto program = std::filesystem::path(own_program()).replace_filename("ronde-peer-mpi");
+  const auto program = std::filesystem::path(ronde_program()).replace_filename("ronde-peer-mpi");
   const bool built = std::filesystem::exists(program);
   // Ranks bind themselves, to the same cpus as ours.
   return {.name = "mpi",
@@ -36,7 +36,7 @@ Entrant mpi_entrant(std::span<const int> cpus) {
 // Our own package lies beside the program in a build folder; elsewhere pip has installed it.
 Entrant our_package(const char* name, const char* kind, const std::string& interpreter, std::span<const int> cpus,
                     const std::vector<std::string>& job) {
-  const auto beside = std::filesystem::path(own_program()).replace_filename("python");
+  const auto beside = std::filesystem::path(ronde_program()).replace_filename("python");
   std::vector<std::string> command;
   if (std::filesystem::exists(beside)) command = {"env", "PYTHONPATH=" + beside.string()};
   command.insert(command.end(), {interpreter, "-c", kTorchPeers, kind, cpu_list(cpus)});
