@@ -1,5 +1,6 @@
 # libtorch: from CMAKE_PREFIX_PATH or Torch_DIR. A pip-installed torch answers
 # `python3 -c "import torch; print(torch.utils.cmake_prefix_path)"`.
+include(own_filesystem)
 set(RONDE_TORCH_MINIMUM 2.6)
 if(RONDE_TORCH)
   find_package(Torch CONFIG QUIET)
@@ -31,9 +32,7 @@ function(use_torch target scope)
   target_include_directories(${target} SYSTEM ${scope} "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
   target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>)
   set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
-  # The C++ library is to be looked up first. libtorch for CUDA exports parts of a std::filesystem of its own, and with
-  # GCC 13 a remove_all() that is half theirs, half ours ends in a segmentation fault.
-  target_link_options(${target} ${scope} "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
+  bind_own_filesystem(${target} ${scope})
 endfunction()
 
 # Sets `result` when a source of ours includes libtorch, itself or by another header of ours.

@@ -18,6 +18,8 @@ SOURCE_SUFFIXES = {".cc", ".h", ".cu"}
 TORCH_MODULES = {"models", "parallel", "train", "infer", "bench", "cli"}
 GETENV_FILE = "src/base/environment.cc"
 FMT_FILE = "src/base/format.h"
+# Files that comments may name though they are not ours: of fmt, of libjpeg, made by the build.
+OTHERS_FILES = {"base.h", "jpeglib.h", "page_text.cc"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,17 @@ def check_words(module: str, file: str, lines: list[str]) -> list[Finding]:
     return findings
 
 
+def check_named_files(file: str, lines: list[str], names: set[str]) -> list[Finding]:
+    """Comments that name a source file: it must be there."""
+    return [
+        Finding(file, number, f"the comment names {name}, and there is no such file")
+        for number, line in enumerate(lines, 1)
+        if "//" in line
+        for name in re.findall(r"(?<![<\w/])[\w/]+\.(?:h|cc)\b(?!>)", line.split("//", 1)[1])
+        if pathlib.PurePosixPath(name).name not in names | OTHERS_FILES
+    ]
+
+
 def blank_out(text: str) -> str:
     """Comments, strings and preprocessor lines become blanks, so that braces in them do not count."""
     pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*'
@@ -146,11 +159,18 @@ def python_functions(text: str) -> list[tuple[int, int]]:
 def check(root: pathlib.Path) -> list[Finding]:
     arrows = read_arrows(root)
     findings = check_cycles(arrows)
+    names = {
+        path.name
+        for folder in ("src", "python", "tests", "examples", "cmake")
+        for path in root.glob(f"{folder}/**/*")
+        if path.suffix in SOURCE_SUFFIXES
+    }
     for path in sorted(p for p in root.glob("src/**/*") if p.suffix in SOURCE_SUFFIXES):
         file, text = path.relative_to(root).as_posix(), path.read_text()
         module, lines = path.relative_to(root / "src").parts[0], text.splitlines()
         findings += check_includes(module, file, lines, arrows)
         findings += check_words(module, file, lines)
+        findings += check_named_files(file, lines, names)
         findings += check_lengths(file, text)
     for path in sorted(
         p for folder in ("tests", "tools", "python", "examples") for p in root.glob(f"{folder}/**/*.py")

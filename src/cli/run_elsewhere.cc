@@ -202,6 +202,7 @@ int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const
     launch::RemoteJob next = job;
     next.command = launch_command(launch);
     next.ranks = launch.placement.ranks;
+    next.hosts = launch.placement.hosts;
     next.append = attempt > 1;
     if (flags.node.verbose) context.log.info("starting {}", launch::shell_line(next.command));
     return next;

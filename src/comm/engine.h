@@ -26,7 +26,7 @@ enum class Phase { Idle, Negotiating, Voting, Reducing, ShuttingDown };
 struct EngineOptions {
   std::size_t fusion_bytes = std::size_t{64} << 20;       // comm.fusion_bytes
   std::size_t first_bucket_bytes = std::size_t{1} << 20;  // comm.first_bucket_bytes
-  std::size_t arena_bytes = std::size_t{64} << 30;        // comm.arena_bytes; address space, filled as it is used
+  std::size_t arena_bytes = std::size_t{16} << 30;        // comm.arena_bytes; address space, filled as it is used
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(1);    // comm.start_timeout
   std::chrono::nanoseconds stall_warn = std::chrono::seconds(30);      // comm.stall_warn
   std::chrono::nanoseconds stall_abort = std::chrono::nanoseconds(0);  // comm.stall_abort; zero: never

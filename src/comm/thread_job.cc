@@ -10,7 +10,6 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/engine_core.h"
 #include "ronde/comm/link/layout.h"
-#include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::comm {
@@ -37,7 +36,7 @@ void connect_node(std::vector<detail::Neighbours>& seats, const std::vector<int>
     seat.node = std::move(nodes[place]);
     seat.ranks = ranks;
     seat.sockets.resize(ranks.size());
-    seat.cpus = topology::affinity_of_this_thread().size();
+    seat.cpus = topology::usable_cores();
   }
   for (std::size_t a = 0; a < ranks.size(); ++a)
     for (std::size_t b = a + 1; b < ranks.size(); ++b)

@@ -27,6 +27,7 @@ TEST(HorovodVariables, BecomeSettings) {
                          Row{"HOROVOD_AUTOTUNE", "False", "comm.autotune", "false"},
                          Row{"HOROVOD_AUTOTUNE_LOG", "tune.csv", "comm.autotune_file", "tune.csv"},
                          Row{"HOROVOD_STALL_CHECK_TIME_SECONDS", "20", "comm.stall_warn", "20s"},
+                         Row{"HOROVOD_STALL_CHECK_TIME_SECONDS", "0", "comm.stall_warn", "36500d"},
                          Row{"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", " 90 ", "comm.stall_abort", "90s"},
                          Row{"HOROVOD_GLOO_TIMEOUT_SECONDS", "45", "comm.start_timeout", "45s"},
                          Row{"HOROVOD_START_TIMEOUT", "45", "comm.start_timeout", "45s"},

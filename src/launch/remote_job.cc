@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 #include "ronde/launch/detail/free_port.h"
 #include "ronde/launch/detail/guarded.h"
 #include "ronde/launch/detail/pause.h"
@@ -22,6 +23,26 @@ void say(const Stream& err, const std::string& sentence) {
   if (!sentence.empty()) dprintf(err.descriptor, "%s\n", Paint(err.color).yellow(sentence).c_str());
 }
 
+// The loop runs in a process of its own, which writes what it knows of hosts as lines: the first is failed_host.
+void write_hosts(int to, const std::string& failed, const std::vector<std::string>& lost) {
+  std::string text = failed;
+  for (const std::string& host : lost) text += "\n" + host;
+  [[maybe_unused]] const auto written = write(to, text.data(), text.size());
+}
+
+void read_hosts(int from, JobEnd& end) {
+  std::string text;
+  std::array<char, 4096> bytes;
+  for (ssize_t got = 0; (got = read(from, bytes.data(), bytes.size())) > 0;)
+    text.append(bytes.data(), static_cast<std::size_t>(got));
+  const auto lines = split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (i == 0)
+      end.failed_host = lines[i];
+    else
+      end.lost_hosts.emplace_back(lines[i]);
+}
+
 }  // namespace
 
 int master_port() {
@@ -31,20 +52,17 @@ int master_port() {
 JobEnd run_remote_job(const RemoteJob& job) {
   const std::string program = detail::find_program(job.command.front(), job.environment);
   detail::make_folder(job.display.folder);
-  detail::Pipe host = detail::Pipe::make();  // the loop runs in a process of its own
+  detail::Pipe hosts = detail::Pipe::make();
   JobEnd end;
   const auto work = [&](int lifeline) {
     detail::RemoteRunner runner(job, program, lifeline);
     const int code = runner.run();
-    [[maybe_unused]] const auto written =
-        write(host.write.get(), runner.failed_host().data(), runner.failed_host().size());
+    write_hosts(hosts.write.get(), runner.failed_host(), runner.lost_hosts());
     return code;
   };
   end.exit_code = detail::guarded(work, &end.interrupted);
-  host.write.close();
-  std::array<char, 256> bytes;
-  if (const ssize_t got = read(host.read.get(), bytes.data(), bytes.size()); got > 0)
-    end.failed_host.assign(bytes.data(), static_cast<std::size_t>(got));
+  hosts.write.close();
+  read_hosts(hosts.read.get(), end);
   return end;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ronde/base/environment.h"
+#include "ronde/launch/hosts.h"
 #include "ronde/launch/job.h"
 #include "ronde/launch/restart.h"
 
@@ -18,8 +19,9 @@ struct RemoteJob {
   int stop_signal = 15;              // see stop_signal()
   bool passes_user_signal = true;    // see passes_user_signal(); where not, SIGUSR1 is a request to stop
   int ranks = 1;
-  Environment environment;          // the launcher starts with it
-  Environment::Variables settings;  // and with these
+  std::vector<HostShare> hosts = {};  // where the ranks go, in rank order
+  Environment environment;            // the launcher starts with it
+  Environment::Variables settings;    // and with these
   std::chrono::nanoseconds grace = std::chrono::seconds(10);
   Stream out = {.descriptor = 1}, err = {.descriptor = 2};
   Display display = {};
@@ -28,13 +30,13 @@ struct RemoteJob {
 
 // As run_job(), with the launcher between us and the ranks: output in whole lines with the rank in front, the first
 // rank that fails stops all, its code is returned, and who it was, where, is the last line. What the launcher says
-// itself is passed on with its name in front, but not the obituary that follows a rank's failure.
-// REQUIRES: the process has no other children and no other threads.
-// FAILS WITH: BadInput for a launcher that cannot be executed or a folder that cannot be made; System.
+// itself is passed on with its name in front, but not the obituary that follows a rank's failure. After a failure,
+// hosts of which nothing is heard within the grace time are lost. REQUIRES: the process has no other children and no
+// other threads. FAILS WITH: BadInput for a launcher that cannot be executed or a folder that cannot be made; System.
 JobEnd run_remote_job(const RemoteJob& job);
 
-// One attempt after the other, as `rules` allow, without the machine that has failed where the others suffice. `make`
-// says what an attempt on these hosts is. Returns the exit code of the last one.
+// One attempt after the other, as `rules` allow, without machines that are lost or have failed where the others
+// suffice. `make` says what an attempt on these hosts is. Returns the exit code of the last one.
 int run_remote_attempts(
     const RestartRules& rules, std::vector<HostSlots> hosts, int ranks,
     const std::function<RemoteJob(const std::vector<HostSlots>& hosts, int ranks, int attempt)>& make);

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "ronde/launch/hosts.h"
 
 // Whether a job that has ended is started again, when, and where. All pure.
 namespace ronde::launch {
@@ -17,9 +20,9 @@ struct RestartRules {
 // How one attempt ended.
 struct JobEnd {
   int exit_code = 0;
-  bool interrupted = false;      // a signal told the launcher to stop
-  std::string failed_host = {};  // where the first failure was; empty: not known, or there is only one machine
-  bool host_lost = false;        // not a rank alone: that machine does not answer any more
+  bool interrupted = false;                  // a signal told the launcher to stop
+  std::string failed_host = {};              // of the first rank that failed; empty: not known, or only one machine
+  std::vector<std::string> lost_hosts = {};  // machines that no longer answer, see silent_hosts()
 };
 
 struct HostSlots {
@@ -29,7 +32,7 @@ struct HostSlots {
 
 struct RestartDecision {
   bool again = false;
-  std::vector<HostSlots> hosts = {};  // where; those that it was given, or all but the one that failed
+  std::vector<HostSlots> hosts = {};  // where; those that it was given, or all but those lost or the one that failed
   int ranks = 0;
   std::chrono::nanoseconds delay{0};
   std::string sentence = {};  // for the user; empty: nothing to be said
@@ -38,9 +41,14 @@ struct RestartDecision {
 // `attempt`: 1 after the first start. `ranks`: of this attempt; `hosts` what it could use, spare ones too.
 //
 // Not started again: what went well, what a signal has stopped, what ended with exit code 2 (wrong input: it would be
-// wrong again) or 75 (a deadline: to be continued in the next allocation). The machine that failed is left out when the
-// others have room for min_ranks; otherwise it is tried again, unless it is lost.
+// wrong again) or 75 (a deadline: to be continued in the next allocation). Lost machines are left out; the machine of
+// the first failure then stays, because ranks fail when a peer is lost. Where no machine is lost, that of the first
+// failure is left out when the others have room for min_ranks, and tried again otherwise.
 RestartDecision decide_restart(const RestartRules& rules, int attempt, const JobEnd& end, int ranks,
                                const std::vector<HostSlots>& hosts);
+
+// The machines none of whose ranks has reported how it ended, where other machines have. `hosts`: the ranks of each, in
+// rank order. A rank reports within `launch.grace` of being told to stop, so these machines are down or cut off.
+std::vector<std::string> silent_hosts(const std::vector<HostShare>& hosts, const std::set<int>& reported_ranks);
 
 }  // namespace ronde::launch

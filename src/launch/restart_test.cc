@@ -66,11 +66,38 @@ TEST(Restart, TheMachineThatFailedIsLeftOutWhereTheOthersSuffice) {
   EXPECT_EQ(all.ranks, 6);
 }
 
-TEST(Restart, AMachineThatIsGoneIsNotTriedAgain) {
-  const JobEnd end{.exit_code = 1, .failed_host = "n2", .host_lost = true};
+TEST(Restart, ALostMachineIsLeftOutAndTheOneWhoseRankFailedFirstStays) {
+  const JobEnd end{.exit_code = 1, .failed_host = "n1", .lost_hosts = {"n2"}};
+  const auto one = decide_restart({.most = 1, .min_ranks = 2}, 1, end, 6, kThree);
+  EXPECT_EQ(names(one), (Names{"n1", "n3"}));
+  EXPECT_EQ(one.sentence, "starting again in 1 s, restart 1 of 1, without n2 (no answer): 4 ranks (exit code 1)");
+
+  const JobEnd both{.exit_code = 1, .failed_host = "n1", .lost_hosts = {"n2", "n3"}};
+  const auto two = decide_restart({.most = 1, .min_ranks = 2}, 1, both, 6, kThree);
+  EXPECT_EQ(names(two), Names{"n1"});
+  EXPECT_EQ(two.sentence, "starting again in 1 s, restart 1 of 1, without n2, n3 (no answer): 2 ranks (exit code 1)");
+
+  const JobEnd silent{.exit_code = 1, .lost_hosts = {"n3"}};
+  EXPECT_EQ(names(decide_restart({.most = 1, .min_ranks = 2}, 1, silent, 6, kThree)), (Names{"n1", "n2"}))
+      << "the launcher failed and no rank did";
+}
+
+TEST(Restart, ALostMachineIsNotTriedAgain) {
+  const JobEnd end{.exit_code = 1, .failed_host = "n1", .lost_hosts = {"n2"}};
   const auto decision = decide_restart({.most = 1, .min_ranks = 5}, 1, end, 6, kThree);
   EXPECT_FALSE(decision.again);
-  EXPECT_EQ(decision.sentence, "not started again: n2 is gone, and without it there is room for 4 ranks, fewer than 5");
+  EXPECT_EQ(decision.sentence,
+            "not started again: no answer from n2, and the other hosts have room for 4 ranks, fewer than 5");
+}
+
+TEST(Restart, AMachineIsSilentWhenNoneOfItsRanksHasReportedAndOthersHave) {
+  const std::vector<HostShare> hosts{{"n1", 2}, {"n2", 1}, {"n3", 3}};
+  EXPECT_EQ(silent_hosts(hosts, {0, 1, 2, 3, 4, 5}), Names{});
+  EXPECT_EQ(silent_hosts(hosts, {1, 2, 5}), Names{}) << "a rank per machine is enough";
+  EXPECT_EQ(silent_hosts(hosts, {0, 1, 3}), Names{"n2"});
+  EXPECT_EQ(silent_hosts(hosts, {2}), (Names{"n1", "n3"}));
+  EXPECT_EQ(silent_hosts(hosts, {}), Names{}) << "the launcher itself failed: nothing is known of any machine";
+  EXPECT_EQ(silent_hosts({{"n1", 2}}, {}), Names{});
 }
 
 TEST(Restart, TheOnlyMachineIsTriedAgain) {

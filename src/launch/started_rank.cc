@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "ronde/launch/detail/descendants.h"
+#include "ronde/launch/detail/escalation.h"
 #include "ronde/launch/detail/frames.h"
 #include "ronde/launch/detail/lines.h"
 #include "ronde/launch/detail/poller.h"
@@ -121,8 +122,14 @@ void hold(int stops, const Signals& signals, Deadline until) {
 // The program while it runs.
 class Watch {
  public:
-  Watch(pid_t pid, Pipe out, Pipe err, const Signals& signals, Way& way)
-      : pid_(pid), out_(std::move(out.read)), err_(std::move(err.read)), signals_(signals), way_(way) {}
+  Watch(pid_t pid, Pipe out, Pipe err, const Signals& signals, const StartedRank& rank, Way& way)
+      : pid_(pid),
+        out_(std::move(out.read)),
+        err_(std::move(err.read)),
+        signals_(signals),
+        relay_(rank.relay),
+        escalation_(rank.grace),
+        way_(way) {}
 
   RankEnd run() {
     while (!ended_ || ((out_ || err_) && Clock::now() < *ended_ + kLinger)) {
@@ -130,11 +137,13 @@ class Watch {
       poller.add(signals_.descriptor(), POLLIN, [this] { take_signals(); });
       if (out_) poller.add(out_.get(), POLLIN, [this] { take(RankStream::Out, out_); });
       if (err_) poller.add(err_.get(), POLLIN, [this] { take(RankStream::Err, err_); });
-      poller.wait(ended_ ? std::optional(*ended_ + kLinger) : std::nullopt);
+      poller.wait(ended_ ? std::optional(*ended_ + kLinger) : escalation_.next());
+      if (escalation_.tick(Clock::now()) && !ended_) kill(-pid_, SIGKILL);
     }
     if (out_) way_.take(RankStream::Out, {});
     if (err_) way_.take(RankStream::Err, {});
-    return {.rank = 0, .outcome = outcome_, .stopped = stops_ > 0 && outcome_.signal == SIGTERM, .host = ""};
+    const bool by_stop = outcome_.signal == SIGTERM || outcome_.signal == SIGKILL;
+    return {.rank = 0, .outcome = outcome_, .stopped = stops_ > 0 && by_stop, .host = ""};
   }
 
   int stops() const { return stops_; }
@@ -157,6 +166,7 @@ class Watch {
       }
       const bool stop = is_stop(number);
       stops_ += stop ? 1 : 0;
+      if (stop && relay_) escalation_.begin(number, Clock::now());
       if (!ended_) kill(-pid_, stop ? SIGTERM : number);
     }
   }
@@ -173,6 +183,8 @@ class Watch {
   pid_t pid_;
   FileDescriptor out_, err_;
   const Signals& signals_;
+  bool relay_;
+  Escalation escalation_;  // with `ronde run`, which takes a machine that does not report in time for lost
   Way& way_;
   Outcome outcome_;
   std::optional<Clock::time_point> ended_ = {};
@@ -226,7 +238,7 @@ int run_started_rank(const StartedRank& rank) {
     const pid_t pid = start_process(program, {STDIN_FILENO, out.write.get(), err.write.get()}, signals);
     out.write.close();
     err.write.close();
-    Watch watch(pid, std::move(out), std::move(err), signals, *way);
+    Watch watch(pid, std::move(out), std::move(err), signals, rank, *way);
     const RankEnd seen = watch.run();
     stops = watch.stops();
     end.outcome = seen.outcome;

@@ -13,6 +13,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
 #include "ronde/topology/affinity.h"
+#include "ronde/topology/cpu_quota.h"
 #include "ronde/topology/detail/cgroup.h"
 #include "ronde/topology/detail/files.h"
 
@@ -109,6 +110,10 @@ int usable_cores() {
   const double allowed = affinity_of_this_thread().size();
   const double quota = detail::read_limits("/").cpu_quota.value_or(allowed);
   return std::max(1, static_cast<int>(std::min(allowed, std::ceil(quota))));
+}
+
+std::vector<CpuQuota> cpu_quotas() {
+  return detail::read_cpu_quotas("/");
 }
 
 Memory memory() {

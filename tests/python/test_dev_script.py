@@ -70,6 +70,53 @@ def test_what_only_tests_need_stops_nobody(stubs, tmp_path, user, apt):
     assert ("no network" in done.stderr) == (apt != "exit 0")
 
 
+LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+
+
+def test_apt_that_another_process_uses_is_waited_for(stubs, tmp_path):
+    put(stubs, "dpkg-query", "echo 'munge installed'")
+    put(stubs, "id", "echo 0")
+    (tmp_path / "locked").write_text("2")  # attempts
+    left = f"{tmp_path}/locked"
+    put(
+        stubs,
+        "apt-get",
+        f'n=$(cat {left}); echo "$1" >>{tmp_path}/apt; [ $n -gt 0 ] || exit 0\n'
+        f"echo $((n - 1)) >{left}; echo '{LOCKED}' >&2; exit 100",
+    )
+    done = bash("apt_pause=1; set_up_tests; name_skipped", f"{stubs}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "apt").read_text().split() == ["update", "update", "update", "install"]
+    assert done.stdout.count("Another process uses apt: waiting for it") == 1
+    assert "kipped" not in done.stdout
+
+
+def test_the_wait_for_apt_ends_and_what_is_skipped_comes_last(stubs):
+    put(stubs, "dpkg-query", "echo 'munge installed'")
+    put(stubs, "id", "echo 0")
+    put(stubs, "apt-get", f"echo '{LOCKED}' >&2; exit 100")
+    script = "apt_pause=1 apt_patience=2; set_up_tests; echo the tests run; name_skipped"
+    done = bash(script, f"{stubs}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    assert "held by process 7" in done.stderr
+    last = done.stdout.split("the tests run\n")[1].splitlines()
+    assert last[0] == "Skipped:"
+    assert last[1].startswith("    apt-get failed, see above: some tests are skipped without mpich slurm-wlm ")
+
+
+@pytest.mark.parametrize("code", [0, 8])
+def test_skipped_groups_are_the_last_lines_of_a_run(stubs, tmp_path, code):
+    listed = "The following tests did not run:\n\t 12 - comm.Nccl.Sums (Skipped)\n\t 14 - device.Gpu.Copies (Skipped)"
+    put(stubs, "ctest", f"printf '{listed}\n'; exit {code}")
+    (tmp_path / "build/release").mkdir(parents=True)
+    script = "python() { echo 9 passed; }; skip_group 'no slurm here'; run_tests release"
+    done = bash(script, f"{stubs}:{os.environ['PATH']}", cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert ("pytest" in done.stdout) == (code == 0)
+    named = ["    C++ tests: comm.Nccl.Sums device.Gpu.Copies"] if code == 0 else []
+    assert done.stdout.splitlines()[-2 - len(named) :] == ["Skipped:", "    no slurm here", *named]
+
+
 def test_a_python_without_venv_leaves_nothing_half_made(stubs, tmp_path):
     put(stubs, "python3", "mkdir -p .venv/bin; touch .venv/bin/python; chmod +x .venv/bin/python; exit 1")
     done = bash("set_up_python", f"{stubs}:{os.environ['PATH']}", cwd=tmp_path)

@@ -38,3 +38,16 @@ def test_one_process_without_a_launcher(build_dir, clean_env, program):
     done = subprocess.run([build_dir / program], env=clean_env, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ok")
+
+
+@pytest.mark.parametrize(("flag", "kibibytes"), [("-f", 1000), ("-v", 8_000_000)])
+def test_a_limit_that_leaves_no_room_is_named_with_the_setting(build_dir, clean_env, flag, kibibytes):
+    """And a smaller arena fits."""
+    script = f"ulimit {flag} {kibibytes}; exec {build_dir}/ops_rank few"
+    done = subprocess.run(["bash", "-c", script], env=clean_env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"(ulimit {flag})" in done.stderr and "lower comm.arena_bytes" in done.stderr
+    script = f"ulimit {flag} {kibibytes * 1000}; exec {build_dir}/ops_rank few"
+    env = clean_env | {"RONDE_COMM_ARENA_BYTES": "64MiB"}
+    assert subprocess.run(["bash", "-c", script], env=env, capture_output=True, timeout=60).returncode == 0

@@ -154,6 +154,23 @@ def shares_of_sums():
         raise AssertionError("a maximum was scattered")
 
 
+def scalars_have_no_shares():
+    one, many = torch.tensor(3.0), [torch.ones(size), torch.tensor(3.0)]
+    for scatter, given in [
+        (hvd.reducescatter, one),
+        (hvd.reducescatter_async, one),
+        (hvd.grouped_reducescatter, many),
+        (hvd.grouped_reducescatter_async, many),
+    ]:
+        try:
+            scatter(given, op=hvd.Sum)
+        except ValueError as error:
+            assert "is a scalar and has none" in str(error)
+        else:
+            raise AssertionError("a scalar was scattered")
+    assert hvd.reducescatter(torch.ones(1), op=hvd.Sum).shape[0] == (1 if rank == 0 else 0), "nothing was left behind"
+
+
 def sparse_tensors_add_up():
     rows = torch.tensor([[rank, size]])
     sparse = torch.sparse_coo_tensor(rows, torch.ones(2, 3), (size + 1, 3))
@@ -314,6 +331,7 @@ ALL = [
     roots_send,
     rows_go_everywhere,
     shares_of_sums,
+    scalars_have_no_shares,
     sparse_tensors_add_up,
     compressors_are_asked,
     gradients_flow,

@@ -102,6 +102,31 @@ def optimizers_of_all_kinds_become_the_roots():
     assert checked >= 10
 
 
+def parameters_without_a_gradient_yet():
+    import inspect
+
+    kinds = [kind for name, kind in sorted(vars(torch.optim).items()) if inspect.isclass(kind)]
+    kinds = [kind for kind in kinds if issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer]
+    for kind in kinds:
+        if kind in (torch.optim.LBFGS, torch.optim.SparseAdam) or kind.__name__ == "Muon":
+            continue
+        for trained in (0, 1):  # that rank has made a step, with gradients of one layer alone; the others are fresh
+            layers = torch.nn.ModuleList([torch.nn.Linear(4, 3), torch.nn.Linear(3, 2)])
+            momentum = {"momentum": 0.9} if kind in (torch.optim.SGD, torch.optim.RMSprop) else {}
+            optimizer = kind(layers.parameters(), lr=0.1, **momentum)
+            if rank == trained:
+                layers[0](torch.randn(5, 4)).sum().backward()
+                optimizer.step()
+            hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+            fresh = [one for one in layers[1].parameters() if one in optimizer.state]
+            assert all(not optimizer.state[one] for one in fresh) or kind is torch.optim.Adagrad, kind
+            states = hvd.allgather_object(optimizer.state_dict()["state"])
+            for state in states[1:]:
+                torch.testing.assert_close(state, states[0], rtol=0, atol=0)
+            layers[1](layers[0](torch.randn(5, 4))).square().sum().backward()
+            optimizer.step()  # the other layer's first
+
+
 def fresh_optimizers_stay_fresh_and_weights_stay():
     model = torch.nn.Linear(4, 3)
     before = model.weight.detach().clone()
@@ -170,6 +195,7 @@ ALL = (
     objects_travel,
     objects_travel_in_process_sets,
     optimizers_of_all_kinds_become_the_roots,
+    parameters_without_a_gradient_yet,
     fresh_optimizers_stay_fresh_and_weights_stay,
     odd_state_travels,
     distributed_optimizers_too,

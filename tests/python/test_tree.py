@@ -41,6 +41,8 @@ def tree(tmp_path: pathlib.Path):
         ("src/a/x.cc", "#include <torch/torch.h>", "src/a/x.cc:1: a must stay free of torch"),
         ("src/a/x.cc", 'auto x = std::getenv("HOME");', "src/a/x.cc:1: the environment is read in"),
         ("src/a/x.cc", "#include <fmt/core.h>", "src/a/x.cc:1: fmt is included through"),
+        ("src/a/x.cc", "int x;  // see x.cc and <torch/torch.h>", None),
+        ("src/a/x.cc", "int x;  // see gone.h", "src/a/x.cc:1: the comment names gone.h, and there is no such file"),
         ("src/a/x.cc", "#ifdef WITH_CUDA", "src/a/x.cc:1: conditionals about hardware belong in device/"),
     ],
 )

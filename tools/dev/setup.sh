@@ -55,12 +55,24 @@ set_up_system() {
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
+apt_patience=900 apt_pause=5  # seconds to wait for another apt or dpkg in all, and between attempts
+
+# A machine that has just started often updates itself: apt-get waits for dpkg's lock at most, and not for that of its lists.
+apt_is_locked() { grep -qE 'Could not get lock|Unable to (acquire|lock)|is another process using it' "$1"; }
+
 apt_install() {
-  local log code=0
+  local log code waited=0
   log=$(mktemp)
-  { as_root apt-get update &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
-    >"$log" 2>&1 || code=$?
+  while :; do
+    code=0
+    { as_root apt-get update &&
+      as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+      >"$log" 2>&1 || code=$?
+    if [ $code -eq 0 ] || [ $waited -ge $apt_patience ] || ! apt_is_locked "$log"; then break; fi
+    [ $waited -gt 0 ] || note "Another process uses apt: waiting for it, up to $apt_patience s."
+    sleep $apt_pause
+    waited=$((waited + apt_pause))
+  done
   [ $code -eq 0 ] || tail -n 5 "$log" >&2
   rm -f "$log"
   return $code
@@ -73,11 +85,18 @@ set_up_tests() {
   mapfile -t missing < <(missing_packages "${test_packages[@]}")
   [ ${#missing[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ]; then
-    note "Some tests are skipped without root's: apt-get install --no-install-recommends ${missing[*]}"
+    skip_group "Some tests are skipped without root's: apt-get install --no-install-recommends ${missing[*]}"
     return
   fi
   step "Installing ${#missing[@]} Debian packages" "for tests alone: ${missing[*]}"
-  apt_install "${missing[@]}" || note "apt-get failed, see above: some tests are skipped without ${missing[*]}."
+  apt_install "${missing[@]}" || skip_group "apt-get failed, see above: some tests are skipped without ${missing[*]}"
+}
+
+# Said at once, and again by name_skipped() where nobody overlooks it.
+skipped_groups=()
+skip_group() {
+  note "$1"
+  skipped_groups+=("$1")
 }
 
 packages_refused() {

@@ -14,9 +14,13 @@ from ronde.torch.exchange import grouped_allgather
 from ronde.torch.reduction import Average, Sum, _number
 
 
-def _check_reducescatter(op: int) -> None:
+def _check_reducescatter(op: int, tensors: Sequence[torch.Tensor]) -> None:
     if op not in (Average, Sum):
         raise ValueError("reducescatter adds or averages: op is hvd.Sum or hvd.Average")
+    for place, tensor in enumerate(tensors):
+        if tensor.dim() == 0:
+            which = f"tensor {place} of {len(tensors)} is" if len(tensors) > 1 else "the tensor is"
+            raise ValueError(f"reducescatter gives each rank some of the rows: {which} a scalar and has none")
 
 
 def reducescatter_async(
@@ -32,7 +36,7 @@ def reducescatter_async(
     >>> hvd.synchronize(hvd.reducescatter_async(torch.ones(2), op=hvd.Sum))
     tensor([1., 1.])
     """
-    _check_reducescatter(op)
+    _check_reducescatter(op, [tensor])
     return _core.reducescatter([tensor], name, op, prescale_factor, postscale_factor, _number(process_set), False)
 
 
@@ -49,8 +53,9 @@ def grouped_reducescatter_async(
     >>> hvd.synchronize(hvd.grouped_reducescatter_async([torch.ones(2), torch.zeros(1)]))
     (tensor([1., 1.]), tensor([0.]))
     """
-    _check_reducescatter(op)
-    return _core.reducescatter(list(tensors), name, op, prescale_factor, postscale_factor, _number(process_set), True)
+    tensors = list(tensors)
+    _check_reducescatter(op, tensors)
+    return _core.reducescatter(tensors, name, op, prescale_factor, postscale_factor, _number(process_set), True)
 
 
 class HorovodReducescatter(torch.autograd.Function):
@@ -58,7 +63,7 @@ class HorovodReducescatter(torch.autograd.Function):
     def forward(ctx, name, op, process_set, prescale, postscale, many, *tensors):
         ctx.scale = prescale * postscale * (process_set.size() if op == Sum else 1)
         ctx.process_set = process_set
-        _check_reducescatter(op)
+        _check_reducescatter(op, tensors)
         return synchronize(
             _core.reducescatter(list(tensors), name, op, prescale, postscale, _number(process_set), many)
         )

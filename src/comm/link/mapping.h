@@ -12,7 +12,8 @@ namespace ronde::comm::detail {
 class Mapping {
  public:
   Mapping() = default;
-  // FAILS WITH: System.
+  // FAILS WITH: System; the sentence names comm.arena_bytes, and the limit (ulimit -f, ulimit -v) where one is in the
+  // way.
   static FileDescriptor make_file(std::size_t bytes);
   static Mapping of_file(int file, std::size_t bytes);
 

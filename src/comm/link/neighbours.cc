@@ -15,6 +15,7 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unix_socket.h"
 #include "ronde/comm/link/layout.h"
+#include "ronde/comm/link/shared_cores.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 
@@ -232,16 +233,22 @@ Partners first_partners(const std::vector<int>& node_of, int rank) {
 }
 
 std::string write_introduction(const Introduction& mine) {
-  return nlohmann::json{{"host", mine.host}, {"node", mine.node}, {"address", mine.address},
-                        {"pid", mine.pid},   {"cpus", mine.cpus}, {"machine", mine.machine}}
+  nlohmann::json quotas = nlohmann::json::array();
+  for (const topology::CpuQuota& quota : mine.quotas) quotas.push_back({quota.group, quota.cores});
+  return nlohmann::json{{"host", mine.host}, {"node", mine.node},       {"address", mine.address}, {"pid", mine.pid},
+                        {"cpus", mine.cpus}, {"machine", mine.machine}, {"quotas", quotas}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Introduction read_introduction(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus") || !json.contains("machine"))
+  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus") || !json.contains("machine") ||
+      !json.contains("quotas"))
     throw Error(Error::Kind::System, "a rank introduced itself with something else than an introduction");
-  return {json.at("host"), json.at("node"), json.at("address"), json.at("pid"), json.at("cpus"), json.at("machine")};
+  std::vector<topology::CpuQuota> quotas;
+  for (const auto& quota : json.at("quotas")) quotas.push_back({quota.at(0), quota.at(1)});
+  return {json.at("host"), json.at("node"),    json.at("address"), json.at("pid"),
+          json.at("cpus"), json.at("machine"), std::move(quotas)};
 }
 
 Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadline until) {
@@ -251,16 +258,17 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadlin
   std::string identity = machine + " " + host;
   if (meeting.pretend_nodes > 1)
     identity += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), meeting.pretend_nodes));
-  const Introduction mine{host, identity, address, getpid(), topology::affinity_of_this_thread().format(), machine};
+  const Introduction mine{
+      host, identity, address, getpid(), topology::affinity_of_this_thread().format(), machine, topology::cpu_quotas()};
   Neighbours neighbours;
-  topology::CpuSet cpus;
+  std::vector<RankCores> cores;
   for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
     neighbours.job.push_back(read_introduction(blob));
     if (neighbours.job.back().node != mine.node) continue;
     neighbours.ranks.push_back(static_cast<int>(neighbours.job.size()) - 1);
-    cpus |= topology::CpuSet::parse(neighbours.job.back().cpus);
+    cores.push_back({topology::CpuSet::parse(neighbours.job.back().cpus), neighbours.job.back().quotas});
   }
-  neighbours.cpus = cpus.size();
+  neighbours.cpus = shared_cores(cores);
   neighbours.node_of = number_nodes(neighbours.job);
   const auto own = std::ranges::find(neighbours.ranks, bootstrap.rank());
   const int me = static_cast<int>(own - neighbours.ranks.begin());

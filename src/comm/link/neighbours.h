@@ -11,6 +11,7 @@
 #include "ronde/comm/link/mapping.h"
 #include "ronde/comm/link/mesh.h"
 #include "ronde/comm/link/node.h"
+#include "ronde/topology/cpu_quota.h"
 
 namespace ronde::comm::detail {
 
@@ -20,8 +21,9 @@ struct Introduction {
   std::string node;     // what tells machines apart: boot id and host name
   std::string address;  // of a socket where ranks of the same node find it
   int pid = 0;
-  std::string cpus = {};     // that it may use
-  std::string machine = {};  // boot id: the same for pretended nodes
+  std::string cpus = {};                        // that it may use
+  std::string machine = {};                     // boot id: the same for pretended nodes
+  std::vector<topology::CpuQuota> quotas = {};  // of its control groups
 };
 std::string write_introduction(const Introduction& mine);
 // FAILS WITH: System for text that is none.

@@ -17,13 +17,15 @@ using namespace std::chrono_literals;
 const Meeting kMeeting{.arena_bytes = 1 << 20};
 
 TEST(Introduction, SurvivesTheTrip) {
-  const Introduction there = read_introduction(write_introduction({"b2", "id b2", "@x", 77, "0-3", "id"}));
+  const Introduction there =
+      read_introduction(write_introduction({"b2", "id b2", "@x", 77, "0-3", "id", {{"30:7", 1.5}, {"30:1", 4.0}}}));
   EXPECT_EQ(there.host, "b2");
   EXPECT_EQ(there.node, "id b2");
   EXPECT_EQ(there.address, "@x");
   EXPECT_EQ(there.pid, 77);
   EXPECT_EQ(there.cpus, "0-3");
   EXPECT_EQ(there.machine, "id");
+  EXPECT_EQ(there.quotas, (std::vector<topology::CpuQuota>{{"30:7", 1.5}, {"30:1", 4.0}}));
   EXPECT_THROW(read_introduction("garbage"), Error);
 }
 

@@ -12,7 +12,7 @@
 namespace ronde::data::files {
 
 // TFRecord files of tf.train.Example: a file, a folder of *.tfrecord, *.tfrecords, *.tfrec or NAME-00000-of-01024, or a
-// pattern (see shards.h). Where records begin is found by one scan of their lengths, and kept (index_cache.h). Names of
+// pattern (see shards.h). Where records begin is found by one scan of their lengths, and kept (kept_index.h). Names of
 // classes come from classes.txt (naming.h).
 std::unique_ptr<Records> open_tfrecord(const RecordsOptions& options);
 bool looks_like_tfrecord(const std::filesystem::path& path);

@@ -11,6 +11,8 @@
 namespace ronde::launch::detail {
 namespace {
 
+constexpr std::string_view kNever = "36500d";  // a hundred years
+
 // horovodrun's levels; ours pass as they are, and the setting checks them.
 std::string level(std::string value) {
   std::ranges::transform(value, value.begin(), [](unsigned char letter) { return std::tolower(letter); });
@@ -69,6 +71,10 @@ void translate(const HorovodFlag& flag, const Written& written, OwnWords& own) {
       return;
     case HorovodAction::MiB: own.words.insert(own.words.end(), {ours, value + "MiB"}); return;
     case HorovodAction::Seconds: own.words.insert(own.words.end(), {ours, value + "s"}); return;
+    case HorovodAction::SecondsOrNever:
+      own.words.insert(own.words.end(),
+                       {ours, parse_number<std::int64_t>(value) == 0 ? std::string(kNever) : value + "s"});
+      return;
     case HorovodAction::Level: own.words.insert(own.words.end(), {ours, level(value)}); return;
     case HorovodAction::Folder: return add_folder(flag, written, own);
     case HorovodAction::Note: return add_note(own, fmt::format("{} {}", written.name, ours));

@@ -12,14 +12,15 @@ namespace ronde::launch::detail {
 enum class HorovodValue { None, Whole, Number, Text };
 
 enum class HorovodAction {
-  Word,     // `ours` instead, with the value where there is one
-  Fixed,    // `ours` as it stands: flags and their values
-  MiB,      // `ours` with the value in mebibytes
-  Seconds,  // `ours` with the value in seconds
-  Level,    // `ours` with a log level of ours
-  Folder,   // `ours` with the value as a folder
-  Note,     // nothing, and `ours` says why not
-  Refuse,   // `ours` says what there is instead
+  Word,            // `ours` instead, with the value where there is one
+  Fixed,           // `ours` as it stands: flags and their values
+  MiB,             // `ours` with the value in mebibytes
+  Seconds,         // `ours` with the value in seconds
+  SecondsOrNever,  // the same; 0 seconds: never
+  Level,           // `ours` with a log level of ours
+  Folder,          // `ours` with the value as a folder
+  Note,            // nothing, and `ours` says why not
+  Refuse,          // `ours` says what there is instead
 };
 
 struct HorovodFlag {

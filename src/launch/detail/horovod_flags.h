@@ -52,7 +52,7 @@ inline constexpr auto kHorovodFlags = std::to_array<HorovodFlag>({
     {"--no-timeline-mark-cycles", Value::None, Action::Note, "changes nothing: there are no cycles"},
     {"--stall-check", Value::None, Action::Note, "is the default"},
     {"--no-stall-check", Value::None, Action::Fixed, "--comm-stall-warn 36500d --comm-stall-abort 0s"},
-    {"--stall-check-warning-time-seconds", Value::Whole, Action::Seconds, "--comm-stall-warn"},
+    {"--stall-check-warning-time-seconds", Value::Whole, Action::SecondsOrNever, "--comm-stall-warn"},
     {"--stall-check-shutdown-time-seconds", Value::Whole, Action::Seconds, "--comm-stall-abort"},
     {"--start-timeout", Value::Whole, Action::Seconds, "--comm-start-timeout"},
     {"--gloo-timeout-seconds", Value::Whole, Action::Seconds, "--comm-start-timeout"},

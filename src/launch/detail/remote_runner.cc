@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLinger = 1s;    // see Runner
 constexpr auto kPatience = 5s;  // with a launcher that was told to end
+constexpr auto kReport = 2s;    // beyond the grace time, for a rank that has used it up to say so
 
 }  // namespace
 
@@ -27,7 +28,7 @@ RemoteRunner::RemoteRunner(const RemoteJob& job, std::string program, int lifeli
       lifeline_(lifeline),
       signals_({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}),
       output_(job.out, job.err, job.ranks, job.display, job.append),
-      escalation_(job.grace),
+      escalation_(job.grace + kReport),
       out_{{}, FrameReader({})},
       err_{{}, FrameReader({})} {
   const FrameReader::Takers takers{.bytes =
@@ -154,6 +155,10 @@ void RemoteRunner::lost_guardian() {
   guardian_lost_ = true;
   verdict_.interrupted(SIGKILL);
   send(escalation_.kill());
+}
+
+std::vector<std::string> RemoteRunner::lost_hosts() const {
+  return exit_code() == 0 ? std::vector<std::string>{} : silent_hosts(job_.hosts, ended_ranks_);
 }
 
 int RemoteRunner::exit_code() const {

@@ -24,6 +24,7 @@ class RemoteRunner {
   // To be called once. Returns the exit code.
   int run();
   const std::string& failed_host() const { return failed_host_; }  // empty: no rank has failed
+  std::vector<std::string> lost_hosts() const;                     // by their names in the job
 
  private:
   using Time = std::chrono::steady_clock::time_point;

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <sstream>
 
+#include <sys/stat.h>
+
+#include "ronde/base/format.h"
 #include "ronde/base/text.h"
 #include "ronde/topology/detail/files.h"
 
@@ -42,6 +45,29 @@ bool belongs(const Membership& membership, const Mount& mount) {
   if (membership.controllers.empty() || mount.version_2) return membership.controllers.empty() && mount.version_2;
   return std::all_of(membership.controllers.begin(), membership.controllers.end(),
                      [&](const std::string& controller) { return holds(mount.options, controller); });
+}
+
+// The folders of all groups that this process is in, the innermost of each hierarchy first.
+struct GroupFolder {
+  fs::path path;
+  bool version_2 = false;
+};
+std::vector<GroupFolder> own_folders(const fs::path& root) {
+  const std::vector<Mount> mounts = parse_mounts(read_small_file(root / "proc/self/mountinfo").value_or(""));
+  std::vector<GroupFolder> folders;
+  for (const Membership& membership : parse_memberships(read_small_file(root / "proc/self/cgroup").value_or("")))
+    for (const Mount& mount : mounts) {
+      if (!belongs(membership, mount)) continue;
+      for (const fs::path& folder : folders_upward(mount, membership.group))
+        folders.push_back({root / folder.relative_path(), mount.version_2});
+    }
+  return folders;
+}
+
+// The kernel gives a group one inode number, however containers name it.
+std::string group_id(const fs::path& folder) {
+  struct stat facts {};
+  return stat(folder.c_str(), &facts) == 0 ? fmt::format("{}:{}", facts.st_dev, facts.st_ino) : folder.string();
 }
 
 }  // namespace
@@ -109,15 +135,18 @@ Limits tightest(const Limits& a, const Limits& b) {
 }
 
 Limits read_limits(const fs::path& root) {
-  const std::vector<Mount> mounts = parse_mounts(read_small_file(root / "proc/self/mountinfo").value_or(""));
   Limits limits;
-  for (const Membership& membership : parse_memberships(read_small_file(root / "proc/self/cgroup").value_or("")))
-    for (const Mount& mount : mounts) {
-      if (!belongs(membership, mount)) continue;
-      for (const fs::path& folder : folders_upward(mount, membership.group))
-        limits = tightest(limits, limits_of_folder(root / folder.relative_path(), mount.version_2));
-    }
+  for (const GroupFolder& folder : own_folders(root))
+    limits = tightest(limits, limits_of_folder(folder.path, folder.version_2));
   return limits;
+}
+
+std::vector<CpuQuota> read_cpu_quotas(const fs::path& root) {
+  std::vector<CpuQuota> quotas;
+  for (const GroupFolder& folder : own_folders(root))
+    if (const auto quota = limits_of_folder(folder.path, folder.version_2).cpu_quota)
+      quotas.push_back({group_id(folder.path), *quota});
+  return quotas;
 }
 
 }  // namespace ronde::topology::detail

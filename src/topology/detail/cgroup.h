@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ronde/topology/cpu_quota.h"
 #include "ronde/topology/machine.h"
 
-// Control groups, versions 1 and 2 and both at once. Everything but read_limits() is a pure function.
+// Control groups, versions 1 and 2 and both at once. Everything but the two that read is a pure function.
 namespace ronde::topology::detail {
 
 // One line of /proc/self/cgroup: in which group of which hierarchy the process is.
@@ -37,5 +38,7 @@ Limits tightest(const Limits& a, const Limits& b);
 
 // Reads below `root` what lies below / on a real machine.
 Limits read_limits(const std::filesystem::path& root);
+// One for each group with a quota, the innermost first.
+std::vector<CpuQuota> read_cpu_quotas(const std::filesystem::path& root);
 
 }  // namespace ronde::topology::detail

@@ -69,10 +69,48 @@ TEST(Cgroup, Version1KeepsProcessorAndMemoryApart) {
   EXPECT_EQ(read_limits(files.root()), (Limits{2.0, kGiB}));
 }
 
+std::vector<double> cores_of(const std::vector<CpuQuota>& quotas) {
+  std::vector<double> cores;
+  for (const CpuQuota& quota : quotas) cores.push_back(quota.cores);
+  return cores;
+}
+
+TEST(Cgroup, Version2TellsEachQuotaAndWhoSharesIt) {
+  const auto quotas_in = [](const FakeFiles& files, const std::string& group) {
+    std::ofstream(files.root() / "proc/self/cgroup") << "0::" + group + "\n";
+    return read_cpu_quotas(files.root());
+  };
+  const FakeFiles files{{"proc/self/mountinfo", kVersion2},
+                        {"proc/self/cgroup", ""},
+                        {"sys/fs/cgroup/cpu.stat", "usage_usec 0\n"},
+                        {"sys/fs/cgroup/job_7/cpu.max", "350000 100000\n"},
+                        {"sys/fs/cgroup/job_7/rank_0/cpu.max", "50000 100000\n"},
+                        {"sys/fs/cgroup/job_7/rank_1/cpu.max", "max 100000\n"}};
+  const auto first = quotas_in(files, "/job_7/rank_0"), second = quotas_in(files, "/job_7/rank_1");
+  EXPECT_EQ(cores_of(first), (std::vector<double>{0.5, 3.5}));
+  EXPECT_EQ(cores_of(second), (std::vector<double>{3.5}));
+  EXPECT_EQ(first[1].group, second[0].group);
+  EXPECT_NE(first[0].group, first[1].group);
+}
+
+TEST(Cgroup, Version1TellsEachQuotaAndWhoSharesIt) {
+  const FakeFiles files{{"proc/self/cgroup", "4:memory:/jobs/7\n2:cpu,cpuacct:/docker/c1/x\n1:name=systemd:/\n"},
+                        {"proc/self/mountinfo",
+                         "32 31 0:29 /docker/c1 /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+                         "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"},
+                        {"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "-1\n"},
+                        {"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n"},
+                        {"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "150000\n"},
+                        {"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+                        {"sys/fs/cgroup/memory/jobs/7/cpu.cfs_quota_us", "1\n"}};
+  EXPECT_EQ(cores_of(read_cpu_quotas(files.root())), (std::vector<double>{1.5}));
+}
+
 TEST(Cgroup, NothingToReadMeansNoLimit) {
   const FakeFiles files{{"proc/self/mountinfo", "not a line of it\n"}};
   EXPECT_EQ(read_limits(files.root()), Limits{});
   EXPECT_EQ(read_limits("/no/such/folder"), Limits{});
+  EXPECT_TRUE(read_cpu_quotas(files.root()).empty());
 }
 
 }  // namespace
