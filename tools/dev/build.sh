@@ -5,13 +5,13 @@ use_compiler_cache() {
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 }
 
-# build PRESET [MODULE...]: everything, or some modules with their tests.
+# build PRESET [TARGET...]: everything, or some of ninja's targets.
 build() {
-  local preset=$1 targets=()
+  local preset=$1
   shift
   case $preset in
-    release | debug | asan | tsan) ;;
-    *) wrong_use "there is no preset '$preset'; there are release, debug, asan and tsan" ;;
+    release | dev | debug | asan | tsan) ;;
+    *) wrong_use "there is no preset '$preset'; there are release, dev, debug, asan and tsan" ;;
   esac
   use_compiler_cache
   local log=build/$preset.log
@@ -31,16 +31,24 @@ build() {
     echo "$configured" >"$stamp"
     grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
   fi
-  step "Building build/$preset" "what is new or has changed"
-  local module
-  for module in "$@"; do targets+=(--target "src/$module/all"); done
-  cmake --build "build/$preset" "${targets[@]}" || refuse "the build failed, see above"
-  if [ "$preset" = release ]; then link_python_package; fi
+  step "Building build/$preset" "$(building_takes "build/$preset" "$@")"
+  ninja -C "build/$preset" "$@" || refuse "the build failed, see above"
+  case $preset in release | dev) link_python_package "$preset" ;; esac
 }
 
-# .venv's Python finds the package `ronde` of the release build.
+# How many steps, and how long they take without a compiler cache: a step costs about five seconds of one core.
+building_takes() {
+  local steps
+  steps=$(ninja -C "$1" -n "${@:2}" | sed -n 's|^\[[0-9]*/\([0-9]*\)\].*|\1|p' | tail -n 1)
+  case ${steps:-0} in
+    0) echo "nothing has changed" ;;
+    *) echo "$steps steps, at most about $((steps * 5 / $(nproc) / 60 + 1)) min on $(nproc) cores" ;;
+  esac
+}
+
+# .venv's Python finds the package `ronde` of the last release or dev build.
 link_python_package() {
-  local folder=$PWD/build/release/python target
+  local folder=$PWD/build/$1/python target
   [ -d "$folder/ronde" ] || return 0
   target=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/ronde-build.pth
   [ "$(cat "$target" 2>/dev/null)" = "$folder" ] || echo "$folder" >"$target"
@@ -62,8 +70,19 @@ run_for_user() {
 demo() {
   local output=build/demo
   rm -rf "$output"
-  step "Running 'ronde run -n 2 ronde train demo'" "two ranks teach a small ResNet to read drawn signs; about a minute"
+  step "Running 'ronde run -n 2 ronde train demo'" \
+    "two ranks train a small ResNet to classify generated glyphs; about a minute"
   run_with_paths ronde run -n 2 ronde train demo --output-dir "$output" --trace-dir "$output/trace"
+  step "Running 'ronde report $output/trace'" "where the time went"
+  run_with_paths ronde report "$output/trace" >"$output/report.txt"
+  sed -n '/./p' "$output/report.txt" | head -n 3
+  echo "The whole report: $output/trace/report.html (and $output/report.txt)"
+}
+
+# The targets of modules and their tests.
+module_targets() {
+  local module
+  for module in "$@"; do echo "src/$module/all"; done
 }
 
 check_modules() {
