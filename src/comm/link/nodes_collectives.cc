@@ -134,6 +134,7 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
 
 // Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
 Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
   std::vector<Cargo> parts(layout_.nodes.size());
   std::vector<Parcel> coming, going;
   for (int other = 0; other < nodes() && !out.empty(); ++other) {
@@ -147,19 +148,19 @@ Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reductio
     if (is_local(member) || theirs.empty()) continue;
     const int responsible = place_of(layout_.stand_in(node_, place_of(member)));
     const Cargo sum(responsible == place_ ? theirs.size() : 0);
-    co_await local_->reduce(theirs, sum.bytes(), responsible, reduction.unscaled());
+    co_await local_->reduce(theirs, sum.bytes(), responsible, steps.in_node);
     if (responsible == place_) going.push_back(data_.send(rank_of(member), tag(kOtherLane), sum));
   }
-  co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(),
-                                  reduction.unscaled());
+  co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(), steps.in_node);
   for (const Parcel& parcel : coming) co_await arrives(parcel);
-  if (!out.empty()) reduce_parts(parts, out, reduction);
+  if (!out.empty()) reduce_parts(parts, out, steps.between);
   for (const Parcel& parcel : going) co_await arrives(parcel);
 }
 
 Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
   if (data.empty()) co_return;
   const int source = node_of(root), door = node_ == source ? place_of(root) : 0;
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
   const Cargo sum(place_ == door ? data.size() : 0);
   std::vector<Cargo> parts(layout_.nodes.size());
   std::vector<Parcel> parcels;
@@ -168,10 +169,10 @@ Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction
     part = other == node_ ? sum : Cargo(data.size());
     if (other != node_) parcels.push_back(data_.receive(leader(other), tag(kOtherLane), part));
   }
-  co_await local_->reduce(data, sum.bytes(), door, reduction.unscaled());
+  co_await local_->reduce(data, sum.bytes(), door, steps.in_node);
   if (node_ != source && place_ == door) parcels.push_back(data_.send(rank_of(root), tag(kOtherLane), sum));
   for (const Parcel& parcel : parcels) co_await arrives(parcel);
-  if (me_ == root) reduce_parts(parts, out, reduction);
+  if (me_ == root) reduce_parts(parts, out, steps.between);
 }
 
 Task NodesLink::barrier() {
