@@ -102,7 +102,7 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
   const auto begin_chunk = [&](std::size_t number) -> Chunk& {
     const std::size_t begin = number * chunk_bytes, end = std::min(data.size(), begin + chunk_bytes);
     const auto lane = static_cast<std::uint32_t>(number % (kChunkLanes / 2) * 2);
-    Chunk& chunk = under_way.emplace_back(Circle{.post = data_, .ranks = peers, .me = node_, .tag = tag(lane)});
+    Chunk& chunk = under_way.emplace_back(Circle{.post = data_, .ranks = peers, .me = node_, .tag = data_tag(lane)});
     chunk.begin = begin;
     chunk.end = end;
     if (std::byte* const memory = data.contiguous()) {
