@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <barrier>
-#include <cstring>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
