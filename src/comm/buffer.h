@@ -47,7 +47,7 @@ struct Buffer {
   void* data = nullptr;
   DType dtype = DType::F32;
   Shape shape = {};
-  std::vector<std::int64_t> strides = {};  // in elements; empty: contiguous. Others than contiguous ones are refused
+  std::vector<std::int64_t> strides = {};  // in elements; empty: contiguous. Gaps are refused; see docs/engine.md
   int device = device::kHost;              // where `data` is
 
   std::size_t bytes() const { return shape.elements() * size_of(dtype); }

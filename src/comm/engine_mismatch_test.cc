@@ -167,6 +167,27 @@ std::string difference_name(const testing::TestParamInfo<std::tuple<Difference, 
 INSTANTIATE_TEST_SUITE_P(All, EngineMismatch,
                          testing::Combine(testing::ValuesIn(differences()), testing::Values(2, 3, 4)), difference_name);
 
+// Equal shapes, but the values lie in another order: they must not be added up.
+TEST(EngineMismatchOf, MemoryOrder) {
+  run_watched(3, [](Engine& engine) {
+    std::vector<float> values(2 * 3 * 3 * 3, 1.0f);
+    const auto tensor = [&](bool channels_last) {
+      const Buffer buffer{
+          .data = values.data(),
+          .shape = {2, 3, 3, 3},
+          .strides = channels_last ? std::vector<std::int64_t>{27, 1, 9, 3} : std::vector<std::int64_t>{27, 9, 3, 1}};
+      return Request{.name = "weight", .input = buffer, .output = buffer};
+    };
+    const std::string text = failure_of(engine.world().submit(tensor(engine.rank() == 1)));
+    EXPECT_NE(text.find("ranks 0 and 2: allreduce (sum) of f32 [2, 3, 3, 3];"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank 1: allreduce (sum) of f32 [2, 3, 3, 3] in memory order 0 2 3 1 (channels last)"),
+              std::string::npos)
+        << text;
+    engine.world().submit(tensor(true)).wait();  // alike on all
+    EXPECT_EQ(values, std::vector<float>(54, 3.0f));
+  });
+}
+
 TEST(EngineMismatchOf, SenderAndReceiver) {
   run_watched(3, [](Engine& engine) {
     std::vector<float> values(6, 1.0f);

@@ -51,7 +51,7 @@ class Group {
   // or a root that cannot be, a group that was dropped or of which this rank is no member; PeerLost when a member has
   // gone.
   Handle submit(Request request) const;
-  // Together: all run or none does, and they travel together where they can. Handles in the order of the requests.
+  // Together: all run or none does (of sends and receives: all are submitted or none). Handles are in the same order.
   std::vector<Handle> submit(std::vector<Request> requests) const;
 
   // Submits and waits. Quicker than the two by themselves: this thread does all the work, and wakes no other.

@@ -125,6 +125,39 @@ TEST(DistributedOptions, SparseGradientsEqualDenseOnes) {
     });
 }
 
+// A convolution's weights, channels last on some ranks.
+std::string train_convolution(comm::Engine& engine, bool channels_last) {
+  const auto last = channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+  Tensor weight = torch::arange(8 * 3 * 3 * 3, torch::kFloat64).view({8, 3, 3, 3}).contiguous(last).requires_grad_();
+  const Tensor start = weight.detach().clone();
+  torch::optim::SGD sgd({weight}, torch::optim::SGDOptions(1.0));
+  DistributedOptimizer optimizer(sgd, {{"weight", weight}}, engine.world());
+  const Tensor factors = torch::arange(8 * 3 * 3 * 3, torch::kFloat64).view({8, 3, 3, 3}) / 7;
+  try {
+    (weight * factors * (engine.rank() + 1)).sum().backward();
+    optimizer.step();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Mismatch);
+    return error.what();
+  }
+  const double mean = (engine.size() + 1) / 2.0;
+  EXPECT_TRUE(torch::allclose(weight, start - factors * mean, 1e-12, 1e-12));
+  return "";
+}
+
+TEST(DistributedOptions, MemoryOrdersThatDifferAreAMismatch) {
+  comm::run_ranks(2, [](comm::Engine& engine) {
+    EXPECT_EQ(train_convolution(engine, true), "");
+    EXPECT_EQ(train_convolution(engine, false), "");
+    const std::string text = train_convolution(engine, engine.rank() == 1);
+    EXPECT_NE(text.find("'weight': ranks asked for different things"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank 1: allreduce (average) of f64 [8, 3, 3, 3] in memory order 0 2 3 1 (channels last)"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(train_convolution(engine, true), "") << "the engine goes on";
+  });
+}
+
 TEST(DistributedOptions, GradientsOfAGroupStayInIt) {
   comm::run_ranks(4, [](comm::Engine& engine) {
     const comm::Group even = engine.make_group({0, 2}), odd = engine.make_group({1, 3});

@@ -59,18 +59,6 @@ Wire wire_of(const DistributedOptions& options, int size) {
   return wire;
 }
 
-// What ranks add up for each parameter, so that joined ranks, which give zeros, do not count: how many have a dense
-// gradient, and, from this on, how many a sparse one.
-constexpr std::int32_t kOneSparse = 1 << 16;
-
-std::int32_t vote(Presence presence) {
-  return presence == Presence::None ? 0 : presence == Presence::Dense ? 1 : kOneSparse;
-}
-
-Presence agreed_from(std::int32_t votes) {
-  return votes == 0 ? Presence::None : votes < kOneSparse ? Presence::Dense : Presence::Sparse;
-}
-
 }  // namespace
 
 struct GradientSet::Followed {
@@ -357,7 +345,7 @@ void GradientSet::agree_on_presence() {
   tell_presence();
   presence_told_.wait();
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    const Presence agreed = agreed_from(presence_[i]);
+    const Presence agreed = detail::agreed_from(presence_[i]);
     Gradient& gradient = all_[i]->gradient;
     if (agreed == gradient.presence() || !all_[i]->active) continue;
     if (gradient.presence() != Presence::None)

@@ -102,7 +102,7 @@ class GradientSet {
   std::vector<std::vector<std::size_t>> groups_;        // of parameters that travel together
   std::size_t active_ = 0;                              // parameters that may get a gradient,
   std::size_t complete_ = 0;                            // and those that have theirs
-  std::vector<std::int32_t> presence_;
+  std::vector<std::int64_t> presence_;
   comm::Handle presence_told_;
   bool any_ = false, reduced_ = false;
   std::string missing_;  // a parameter to which not each pass of the last round gave a gradient; empty: none

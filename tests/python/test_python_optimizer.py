@@ -245,6 +245,25 @@ def parameters_may_freeze_and_thaw():
         assert torch.equal(everyone, everyone[:1].expand_as(everyone))
 
 
+def memory_orders_that_differ_are_told():
+    if size == 1:
+        return
+    for last_on in (range(size), [], [1]):
+        torch.manual_seed(3)
+        layer = torch.nn.Conv2d(3, 8, 3)  # 3 channels, 3 x 3: the shape says nothing about the order
+        if rank in last_on:
+            layer = layer.to(memory_format=torch.channels_last)
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(layer.parameters(), lr=0.1), layer.named_parameters())
+        try:
+            layer(torch.randn(2, 3, 8, 8)).sum().backward()
+            optimizer.step()
+        except hvd.HorovodInternalError as error:
+            assert last_on == [1] and "in memory order 0 2 3 1 (channels last)" in str(error), error
+        else:
+            assert last_on != [1], "different elements were added up"
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == size  # the engine goes on
+
+
 def sparse_gradients_travel():
     for as_dense in (False, True):
         torch.manual_seed(3)
@@ -419,6 +438,7 @@ OPTIMIZER = [
     scalers_work_as_they_are,
     missing_gradients_are_zeros,
     parameters_may_freeze_and_thaw,
+    memory_orders_that_differ_are_told,
     sparse_gradients_travel,
     sparse_adam_gets_sparse_gradients,
     adasum_combines_steps,

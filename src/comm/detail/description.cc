@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
@@ -29,7 +30,34 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 
 constexpr std::string_view kWhat = "a description";
 
+// "0 2 3 1 (channels last)"
+std::string order_to_text(std::uint32_t order) {
+  std::vector<std::uint32_t> dimensions;
+  for (int shift = 28; shift >= 0; shift -= 4)
+    if (const std::uint32_t dimension = order >> shift & 0xf; dimension != 0) dimensions.push_back(dimension - 1);
+  const bool channels_last =
+      dimensions.size() > 2 && dimensions.back() == 1 && std::is_sorted(dimensions.begin(), dimensions.end() - 1);
+  return fmt::format("{}{}", fmt::join(dimensions, " "), channels_last ? " (channels last)" : "");
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> memory_order(const Buffer& buffer) {
+  const auto extents = buffer.shape.extents();
+  if (buffer.strides.empty() || buffer.shape.elements() == 0) return 0;
+  if (buffer.strides.size() != extents.size()) return {};
+  std::vector<std::size_t> dimensions;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] != 1) dimensions.push_back(i);
+  std::ranges::stable_sort(dimensions, std::greater(), [&](std::size_t i) { return buffer.strides[i]; });
+  std::int64_t expected = 1;
+  for (std::size_t i = dimensions.size(); i-- > 0; expected *= extents[dimensions[i]])
+    if (buffer.strides[dimensions[i]] != expected) return {};
+  if (std::ranges::is_sorted(dimensions)) return 0;
+  std::uint32_t order = 0;
+  for (const std::size_t dimension : dimensions) order = order << 4 | static_cast<std::uint32_t>(dimension + 1);
+  return order;
+}
 
 bool reduces(Operation operation) {
   return operation == Operation::Allreduce || operation == Operation::Reduce || operation == Operation::ReduceScatter;
@@ -51,6 +79,7 @@ Description describe(const Request& request, int rank) {
     description.any_rows = true;
     description.shape = buffer.shape.with_rows(0);
   }
+  if (!buffer.strides.empty()) description.order = memory_order(buffer).value_or(0);
   if (has_root(request.operation)) description.root = request.root;
   if (reduces(request.operation)) {
     description.op = request.op;
@@ -65,7 +94,7 @@ std::uint64_t signature(const Description& description) {
   hash =
       mix(hash, static_cast<std::uint64_t>(description.dtype) << 16 | static_cast<std::uint64_t>(description.op) << 8 |
                     static_cast<std::uint64_t>(description.compression));
-  hash = mix(hash, static_cast<std::uint32_t>(description.root));
+  hash = mix(hash, std::uint64_t{description.order} << 32 | static_cast<std::uint32_t>(description.root));
   hash = mix(hash, std::bit_cast<std::uint64_t>(description.prescale));
   hash = mix(hash, std::bit_cast<std::uint64_t>(description.postscale));
   hash = mix(hash, description.shape.dimensions() << 2 | static_cast<std::uint64_t>(description.on_gpu) << 1 |
@@ -93,6 +122,7 @@ std::string to_text(const Description& description) {
   std::string shape = to_text(description.shape);
   if (description.any_rows) shape = "[*" + shape.substr(2);  // the rows are 0 here, and may differ
   text += fmt::format(" of {} {}", name(description.dtype), shape);
+  if (description.order != 0) text += " in memory order " + order_to_text(description.order);
   if (description.on_gpu) text += " on a GPU";
   if (description.root >= 0) text += fmt::format(" with root {}", description.root);
   if (description.prescale != 1.0 || description.postscale != 1.0)
@@ -111,6 +141,7 @@ void write_description(std::string& bytes, const Description& description) {
   put(bytes, description.root);
   put(bytes, description.prescale);
   put(bytes, description.postscale);
+  put(bytes, description.order);
   put(bytes, static_cast<std::uint32_t>(description.shape.dimensions()));
   for (const std::int64_t extent : description.shape.extents()) put(bytes, extent);
   put(bytes, static_cast<std::uint32_t>(description.text.size()));
@@ -128,6 +159,7 @@ Description read_description(std::string_view& bytes) {
   description.root = take<std::int32_t>(bytes, kWhat);
   description.prescale = take<double>(bytes, kWhat);
   description.postscale = take<double>(bytes, kWhat);
+  description.order = take<std::uint32_t>(bytes, kWhat);
   std::vector<std::int64_t> extents(take<std::uint32_t>(bytes, kWhat) % (Shape::kMost + 1));
   for (std::int64_t& extent : extents) extent = take<std::int64_t>(bytes, kWhat);
   description.shape = Shape(extents);

@@ -27,11 +27,17 @@ struct Description {
   std::int32_t root = -1;
   double prescale = 1.0;
   double postscale = 1.0;
+  std::uint32_t order = 0;  // of the values in memory; see memory_order()
   Shape shape = {};
   std::string text = {};  // of the engine's own operations: which ranks, which group
 
   friend bool operator==(const Description&, const Description&) = default;
 };
+
+// In which order the dimensions of a buffer lie in memory: their numbers from 1 on, four bits each, that with the
+// largest stride first. Those of one element are left out, since their strides say nothing. 0: as in the shape. Nothing
+// when the values do not lie one behind the other.
+std::optional<std::uint32_t> memory_order(const Buffer& buffer);
 
 // Of a request that has been checked; `rank` is this member's.
 Description describe(const Request& request, int rank);

@@ -37,9 +37,31 @@ std::vector<Description> examples() {
           {.shape = {1, 3}},
           {.shape = {0}},
           {.any_rows = true, .shape = {0}},
+          {.order = 0x21, .shape = {3, 4}},
+          {.order = 0x12, .shape = {3, 4}},
           {.operation = kMakeGroup, .text = "0, 1"},
           {.operation = kMakeGroup, .text = "0, 2"},
           {.operation = kDropGroup, .text = "0, 1"}};
+}
+
+TEST(Descriptions, MemoryOrders) {
+  const auto order = [](Shape shape, std::vector<std::int64_t> strides) {
+    return memory_order({.dtype = DType::F32, .shape = shape, .strides = std::move(strides)});
+  };
+  EXPECT_EQ(order({2, 3, 4, 5}, {}), 0u);
+  EXPECT_EQ(order({2, 3, 4, 5}, {60, 20, 5, 1}), 0u);
+  EXPECT_EQ(order({2, 3, 4, 5}, {60, 1, 15, 3}), 0x1342u);
+  EXPECT_EQ(order({2, 1, 4, 5}, {20, 1, 5, 1}), 0u) << "one channel lies the same either way";
+  EXPECT_EQ(order({1, 3, 4, 5}, {7, 1, 15, 3}), 0x342u) << "one sample";
+  EXPECT_EQ(order({4, 4}, {1, 4}), 0x21u);
+  EXPECT_EQ(order({0, 4}, {1, 9}), 0u);
+  EXPECT_EQ(order({4, 4}, {1, 5}), std::nullopt) << "gaps";
+  EXPECT_EQ(order({4, 4}, {0, 1}), std::nullopt) << "values twice";
+  EXPECT_EQ(order({4, 4}, {4}), std::nullopt);
+  Description last{.order = 0x1342, .shape = {2, 3, 4, 5}};
+  EXPECT_EQ(to_text(last), "allreduce (sum) of f32 [2, 3, 4, 5] in memory order 0 2 3 1 (channels last)");
+  last.order = 0x1324;
+  EXPECT_EQ(to_text(last), "allreduce (sum) of f32 [2, 3, 4, 5] in memory order 0 2 1 3");
 }
 
 TEST(Descriptions, TakeFromARequestWhatMattersToItsOperation) {

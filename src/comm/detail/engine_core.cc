@@ -70,7 +70,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
   const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
-  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), 0);
+  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), {});
   world_->measure_clocks();
   world_->autotune(nodes());
   add_group(world_);

@@ -9,12 +9,14 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "ronde/comm/detail/group_core.h"
+#include "ronde/comm/detail/slots.h"
 #include "ronde/comm/detail/status_area.h"
 #include "ronde/comm/detail/watchdog.h"
 #include "ronde/comm/engine.h"
@@ -59,8 +61,8 @@ class EngineCore {
   const std::shared_ptr<GroupCore>& world() const { return world_; }
 
   // `waits_at_once`: the caller does; nobody else needs to look at it before.
-  std::vector<std::shared_ptr<Ticket>> submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests,
-                                              bool waits_at_once = false);
+  using Tickets = std::vector<std::shared_ptr<Ticket>>;
+  Tickets submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests, bool waits_at_once = false);
   // With the engine of the ticket, which may be gone when the ticket is ready.
   static void wait(const std::shared_ptr<Ticket>& ticket);
   static bool poll(const std::shared_ptr<Ticket>& ticket);
@@ -94,21 +96,27 @@ class EngineCore {
 
   // Submitting; engine_submit.cc.
   std::shared_ptr<Ticket> make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank);
-  std::vector<std::shared_ptr<Ticket>> submit_unit(const std::shared_ptr<GroupCore>& group,
-                                                   std::vector<Request> requests, bool waits_at_once);
-  void open_names(const std::vector<std::shared_ptr<Ticket>>& tickets);
+  Tickets submit_mixed(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests, bool waits_at_once);
+  Tickets make_unit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests);
+  void open_names(const Tickets& tickets);
   std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
-  void post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool waits_at_once);
-  void close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const;
+  void post(std::span<const Tickets> units, bool waits_at_once);
+  void post_or_close(std::span<const Tickets> units, bool waits_at_once);
+  bool put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now);
+  void close_names(const Tickets& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
   void check_in_stream(GroupCore& group) const;
 
   // Groups; engine_groups.cc.
+  struct Channels {
+    std::uint32_t own = 0, data = 0;  // see LinkParts
+  };
   std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas,
-                                         std::uint32_t channel);
+                                         const Channels& channels);
   std::unique_ptr<Link> link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
-                                     std::uint32_t channel);
+                                     const Channels& channels);
+  Task drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped);
   Task run_special(GroupCore& group, Ticket& ticket);
   std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
                                          const std::shared_ptr<GroupCore>& subject);
@@ -184,6 +192,7 @@ class EngineCore {
   std::vector<Item> taken_;                     // drain()'s own; kept for its memory
   std::vector<Departure> departures_;           // all so far
   std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
+  Slots slots_;                                 // of groups; the same on all ranks
   std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
   BackOff back_off_;
 
@@ -193,7 +202,8 @@ class EngineCore {
   std::jthread thread_;
 };
 
-// The channel of a group, by its number; and of what one member sends to another. Two ranks have no channel twice.
+// The channel of a group, by its number or its slot; and of what one member sends to another. Two ranks have no channel
+// twice.
 std::uint32_t channel_of(std::uint32_t number);
 std::uint32_t pair_channel(std::uint32_t number, int sender, int receiver);
 

@@ -49,12 +49,13 @@ std::size_t pair_area(int peer, bool outgoing) {
 }
 
 std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
-                                               std::uint32_t channel) {
+                                               const Channels& channels) {
   auto link = make_link(
       neighbours_, rank_,
       {.ranks = ranks,
        .areas = areas,
-       .channel = channel,
+       .channel = channels.own,
+       .data_channel = channels.data,
        .tuning = {.in_order = options_.deterministic},
        .status = {.here = [this](int rank) { return doing(rank); },
                   .elsewhere = [this](int rank, std::string text) { doing_elsewhere_[rank] = std::move(text); }}});
@@ -63,29 +64,36 @@ std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, co
 }
 
 std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, std::vector<int> ranks,
-                                                   std::vector<std::size_t> areas, std::uint32_t channel) {
+                                                   std::vector<std::size_t> areas, const Channels& channels) {
   const bool member = std::ranges::find(ranks, rank_) != ranks.end();
-  auto link = member ? link_between(ranks, areas, channel) : nullptr;
+  auto link = member ? link_between(ranks, areas, channels) : nullptr;
   auto group = std::make_shared<GroupCore>(context_, std::move(title), std::move(ranks), std::move(link));
   group->areas = std::move(areas);
-  group->channel = channel;
+  group->channel = channels.own;
   return group;
+}
+
+Task EngineCore::drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped) {
+  std::vector<std::shared_ptr<GroupCore>> gone = {dropped};
+  {
+    std::lock_guard lock(inbox_mutex_);
+    for (const auto& [members, pair] : dropped->outside.pairs) gone.push_back(pair);
+  }
+  // What failed may have left messages behind, which must not meet those of another group.
+  std::byte failed{std::ranges::any_of(gone, [](const auto& one) { return one->refusal().has_value(); })};
+  for (const auto& one : gone) one->stop();
+  std::erase_if(groups_, [&](const auto& one) { return std::ranges::find(gone, one) != gone.end(); });
+  co_await world.link().allreduce(Segments({&failed, 1}), {.dtype = DType::U8, .op = ReduceOp::Max});
+  // From here on nobody looks at its areas, or sends anything through its slot.
+  if (failed == std::byte{0}) slots_.give_back(dropped->slot);
+  if (dropped->rank() >= 0)
+    node().arena().free(node().base(node().rank()) + dropped->areas[static_cast<std::size_t>(dropped->rank())]);
 }
 
 // Runs where the world's data moves, in one order on all ranks.
 Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   if (ticket.description.operation == kDropGroup) {
-    const std::shared_ptr<GroupCore> dropped = ticket.made;
-    std::vector<std::shared_ptr<GroupCore>> gone = {dropped};
-    {
-      std::lock_guard lock(inbox_mutex_);
-      for (const auto& [members, pair] : dropped->outside.pairs) gone.push_back(pair);
-    }
-    for (const auto& one : gone) one->stop();
-    std::erase_if(groups_, [&](const auto& one) { return std::ranges::find(gone, one) != gone.end(); });
-    co_await group.link().barrier();  // from here on nobody looks at its areas
-    if (dropped->rank() >= 0)
-      node().arena().free(node().base(node().rank()) + dropped->areas[static_cast<std::size_t>(dropped->rank())]);
+    co_await drop(group, ticket.made);
     co_return;
   }
   std::vector<int> ranks(ticket.request.splits.begin(), ticket.request.splits.end());
@@ -99,9 +107,11 @@ Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   std::vector<std::size_t> areas;
   for (const int rank : ranks) areas.push_back(offsets[static_cast<std::size_t>(rank)]);
   const std::string title = "group " + text_of(ranks);
-  const std::uint32_t number = ++groups_made_;
-  ticket.made = build_group(title, std::move(ranks), std::move(areas), channel_of(number));
+  const std::uint32_t number = ++groups_made_, slot = slots_.take();
+  ticket.made =
+      build_group(title, std::move(ranks), std::move(areas), {.own = channel_of(number), .data = channel_of(slot)});
   ticket.made->number = number;
+  ticket.made->slot = slot;
   ticket.made->made_by = ticket.request.name;
   if (member) add_group(ticket.made);
 }
@@ -115,13 +125,13 @@ std::shared_ptr<Ticket> EngineCore::agree_on_group(Operation operation, std::str
     std::lock_guard lock(inbox_mutex_);
     request.name = fmt::format("group call {}", group_calls_++);  // the n-th on every rank
   }
-  std::vector<std::shared_ptr<Ticket>> tickets = {make_ticket(std::move(request), world_, world_->rank())};
+  const Tickets tickets = {make_ticket(std::move(request), world_, world_->rank())};
   Ticket& ticket = *tickets.front();
   ticket.description = {.operation = operation, .text = std::move(text)};
   ticket.made = subject;
   complete(ticket);
   open_names(tickets);
-  post(tickets, true);
+  post({&tickets, 1}, true);
   wait(tickets.front());
   if (ticket.error) throw *ticket.error;
   return tickets.front();

@@ -50,16 +50,16 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
   auto& pair = group.outside.pairs[{sender, receiver}];
   if (!pair) {
     const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);
-    pair =
-        build_group(fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
-                    {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
-                    pair_channel(group.number, sender, receiver));
+    pair = build_group(
+        fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
+        {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
+        {.own = pair_channel(group.number, sender, receiver), .data = pair_channel(group.slot, sender, receiver)});
   }
   return pair;
 }
 
-std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<GroupCore>& group,
-                                                        std::vector<Request> requests, bool waits_at_once) {
+EngineCore::Tickets EngineCore::submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests,
+                                       bool waits_at_once) {
   check_open(*group);
   for (const Request& request : requests) {
     validate(request, group->rank(), group->size());
@@ -67,22 +67,48 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit(const std::shared_ptr<Gr
       throw Error::bad_input("join cannot be submitted together with others");
   }
   if (requests.empty()) return {};
-  if (std::ranges::none_of(requests, between_two)) return submit_unit(group, std::move(requests), waits_at_once);
-  // Members that send to each other cannot wait for third ones: each of these requests is matched by itself.
-  std::vector<std::shared_ptr<Ticket>> tickets;
-  for (Request& request : requests) {
-    const auto target = between_two(request) ? pair_for(*group, request) : group;
-    if (const auto refusal = target->refusal()) throw *refusal;
-    std::vector<Request> one;
-    one.push_back(std::move(request));
-    tickets.push_back(submit_unit(target, std::move(one), waits_at_once).front());
-  }
-  return tickets;
+  if (std::ranges::any_of(requests, between_two)) return submit_mixed(group, std::move(requests), waits_at_once);
+  Tickets unit = make_unit(group, std::move(requests));
+  post_or_close({&unit, 1}, waits_at_once);
+  return unit;
 }
 
-std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_ptr<GroupCore>& group,
-                                                             std::vector<Request> requests, bool waits_at_once) {
-  std::vector<std::shared_ptr<Ticket>> tickets;
+// Members that send to each other cannot wait for third ones: each of these requests is matched by itself. All others
+// are one unit, as they are for members that neither send nor receive. Nothing is posted before everything can be.
+EngineCore::Tickets EngineCore::submit_mixed(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests,
+                                             bool waits_at_once) {
+  std::vector<Tickets> units;
+  std::vector<std::pair<std::size_t, std::size_t>>
+      places;  // by request: which unit, and where in it; 0 is the joint one
+  std::vector<Request> joint;
+  try {
+    units.emplace_back();
+    for (Request& request : requests) {
+      if (!between_two(request)) {
+        places.emplace_back(0, joint.size());
+        joint.push_back(std::move(request));
+        continue;
+      }
+      const auto pair = pair_for(*group, request);
+      if (const auto refusal = pair->refusal()) throw *refusal;
+      std::vector<Request> one;
+      one.push_back(std::move(request));
+      places.emplace_back(units.size(), 0);
+      units.push_back(make_unit(pair, std::move(one)));
+    }
+    if (!joint.empty()) units.front() = make_unit(group, std::move(joint));
+  } catch (...) {
+    for (const Tickets& unit : units) close_names(unit);
+    throw;
+  }
+  post_or_close(units, waits_at_once);
+  Tickets in_order;
+  for (const auto& [unit, place] : places) in_order.push_back(units[unit][place]);
+  return in_order;
+}
+
+EngineCore::Tickets EngineCore::make_unit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests) {
+  Tickets tickets;
   tickets.reserve(requests.size());
   for (Request& request : requests) tickets.push_back(make_ticket(std::move(request), group, group->rank()));
   for (std::size_t i = 0; i < tickets.size(); ++i) {
@@ -91,13 +117,16 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_p
   }
   complete(*tickets.front());
   open_names(tickets);
+  return tickets;
+}
+
+void EngineCore::post_or_close(std::span<const Tickets> units, bool waits_at_once) {
   try {
-    post(tickets, waits_at_once);
+    post(units, waits_at_once);
   } catch (...) {
-    close_names(tickets);
+    for (const Tickets& unit : units) close_names(unit);
     throw;
   }
-  return tickets;
 }
 
 std::string EngineCore::why_not_nccl(GroupCore& group) {
@@ -138,14 +167,14 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
   }
 }
 
-void EngineCore::close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const {
+void EngineCore::close_names(const Tickets& tickets) const {
   for (const auto& ticket : tickets)
     if (ticket->slot) NameTable::close(*ticket->slot);
-  if (tickets.front()->key) NameTable::close(*tickets.front()->key);
+  if (!tickets.empty() && tickets.front()->key) NameTable::close(*tickets.front()->key);
 }
 
 // All or none.
-void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets) {
+void EngineCore::open_names(const Tickets& tickets) {
   NameTable& names = tickets.front()->group->names();
   bool named = false;
   for (const auto& ticket : tickets) {
@@ -163,33 +192,43 @@ void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets)
   first.key = tickets.size() == 1 ? first.slot : names.open(joint_name(tickets));
 }
 
-void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool waits_at_once) {
-  Ticket& first = *tickets.front();
-  GroupCore& group = *first.group;
+// All or none. Empty units are nothing.
+void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
   const auto now = monotonic_now();
   bool matters = false, start_clock = false;
   {
     std::lock_guard lock(inbox_mutex_);
     if (closed_) throw *closed_;
-    if (group.outside.dropped) throw Error::bad_input("{} has been dropped", group.title());
-    const std::uint64_t waits = waits_->load(std::memory_order_relaxed);
-    first.fence = std::exchange(group.outside.waits, waits) != waits;
-    if (!first.key) first.sequence = group.next_unnamed.fetch_add(1, std::memory_order_relaxed);
-    for (const auto& ticket : tickets) {
-      ticket->submitted = now;
-      ticket->sequence = first.sequence;
-      ticket->self = ticket;
-    }
-    if (first.description.operation == Operation::Join) group.joined.store(true, std::memory_order_release);
-    group.live.fetch_add(static_cast<int>(tickets.size()), std::memory_order_relaxed);
-    inbox_.push_back({tickets.front(), false});
+    for (const Tickets& unit : units)
+      if (!unit.empty() && unit.front()->group->outside.dropped)
+        throw Error::bad_input("{} has been dropped", unit.front()->group->title());
+    for (const Tickets& unit : units)
+      if (!unit.empty() && put_into_inbox(unit, now)) matters = true;
     fresh_.store(true, std::memory_order_release);
-    matters = group.outside.indifferent == 0 || first.description.operation == Operation::Join;
-    if (!matters) --group.outside.indifferent;
     start_clock = std::exchange(sleeps_for_good_, false);
   }
   if (matters && !waits_at_once) nudge();
   if (start_clock) node().wake_self();
+}
+
+// Does it matter to the engine at once? REQUIRES: the lock of the inbox.
+bool EngineCore::put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now) {
+  Ticket& first = *unit.front();
+  GroupCore& group = *first.group;
+  const std::uint64_t waits = waits_->load(std::memory_order_relaxed);
+  first.fence = std::exchange(group.outside.waits, waits) != waits;
+  if (!first.key) first.sequence = group.next_unnamed.fetch_add(1, std::memory_order_relaxed);
+  for (const auto& ticket : unit) {
+    ticket->submitted = now;
+    ticket->sequence = first.sequence;
+    ticket->self = ticket;
+  }
+  if (first.description.operation == Operation::Join) group.joined.store(true, std::memory_order_release);
+  group.live.fetch_add(static_cast<int>(unit.size()), std::memory_order_relaxed);
+  inbox_.push_back({unit.front(), false});
+  if (group.outside.indifferent == 0 || first.description.operation == Operation::Join) return true;
+  --group.outside.indifferent;
+  return false;
 }
 
 void EngineCore::post_wait(const std::shared_ptr<Ticket>& ticket) {

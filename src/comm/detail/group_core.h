@@ -73,6 +73,7 @@ class GroupCore {
   std::string made_by;               // the call that made it: tells groups of the same ranks apart
   std::vector<std::size_t> areas;    // by member: where its areas lie in its arena
   std::uint32_t number = 0;          // of the groups that all ranks know; the world has 0
+  std::uint32_t slot = 0;            // the same, but used again when the group is dropped
   std::uint32_t channel = 0;         // of messages between nodes; the same on all members
 
   // --- for the engine

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/detail/description.h"
 #include "ronde/comm/detail/reduce_value.h"
 
 namespace ronde::comm::detail {
@@ -15,19 +16,18 @@ std::string title_of(const Request& request) {
 }
 
 bool contiguous(const Buffer& buffer) {
-  if (buffer.strides.empty() || buffer.shape.elements() == 0) return true;
-  const auto extents = buffer.shape.extents();
-  if (buffer.strides.size() != extents.size()) return false;
-  std::int64_t expected = 1;
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    if (extents[i] != 1 && buffer.strides[i] != expected) return false;
-    expected *= extents[i];
-  }
-  return true;
+  return memory_order(buffer) == 0;
+}
+
+// Where the result has the shape of the input, and both say that they lie in the same order, any order will do.
+bool in_one_order(const Request& request) {
+  const bool by_element = request.operation == Operation::Allreduce || request.operation == Operation::Broadcast ||
+                          request.operation == Operation::Reduce;
+  return by_element && request.input.strides == request.output.strides && memory_order(request.input).has_value();
 }
 
 void check_buffer(const Request& request, const Buffer& buffer, std::string_view which) {
-  if (!contiguous(buffer))
+  if (!contiguous(buffer) && !in_one_order(request))
     throw Error::bad_input("{}: the {} is not contiguous; make a contiguous copy first", title_of(request), which);
   if (buffer.device == device::kHost) return;
   if (device::count() == 0)

@@ -106,6 +106,23 @@ TEST(Validate, MemoryMustBeContiguous) {
   expect_trouble(bad, "output is not contiguous");
 }
 
+TEST(Validate, InputAndOutputMayLieInOneOtherOrder) {
+  Request turned = request(Operation::Allreduce);
+  turned.input.strides = {1, 8};
+  turned.output = turned.input;
+  for (const Operation operation : {Operation::Allreduce, Operation::Reduce, Operation::Broadcast}) {
+    turned.operation = operation;
+    EXPECT_EQ(trouble(turned), "") << name(operation);
+  }
+  for (const Operation operation : {Operation::Allgather, Operation::Alltoall, Operation::ReduceScatter}) {
+    turned.operation = operation;
+    expect_trouble(turned, "input is not contiguous");
+  }
+  turned.operation = Operation::Allreduce;
+  turned.input.strides = turned.output.strides = {1, 9};
+  expect_trouble(turned, "input is not contiguous");
+}
+
 TEST(Validate, StridesOfWhatHasOneElementOrNoneDoNotMatter) {
   Request one = request(Operation::Allreduce);
   one.input.shape = {1, 3};

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
+#include "ronde/comm/detail/convert.h"
 #include "ronde/comm/detail/reduce.h"
+#include "ronde/comm/detail/reduce_value.h"
 
 namespace ronde::comm::detail {
 // What is sent is handed over before anything is asked for: Open MPI over TCP, given the receive first, took 690 ms for
@@ -71,11 +74,10 @@ Task direct(const Circle& circle, Cargo data, Reduction reduction) {
 }
 
 // In step s everyone adds its own to what comes from the node before and hands it on; after nodes - 1 steps everyone
-// holds one finished piece. Another round of handing on gives all to all.
-Task ring(const Circle& circle, Cargo data, Reduction reduction) {
+// holds one finished piece: that after its own.
+Task ring_sum(const Circle& circle, std::vector<Cargo> pieces, Reduction reduction) {
   const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
   const int after = circle.ranks[(me + 1) % nodes], before = circle.ranks[(me + nodes - 1) % nodes];
-  const std::vector<Cargo> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
   for (std::size_t step = 0; step + 1 < nodes; ++step) {
     const Cargo& out = pieces[(me + nodes - step) % nodes];
     const Cargo& mine = pieces[(me + 2 * nodes - step - 1) % nodes];
@@ -87,6 +89,29 @@ Task ring(const Circle& circle, Cargo data, Reduction reduction) {
     const bool last = step + 2 == nodes;
     const std::vector<const std::byte*> inputs{theirs.data(), mine.data()};
     combine(last ? reduction : reduction.unscaled(), mine.data(), inputs, mine.size());
+  }
+}
+
+// A copy as f32, in which sums of 16-bit values travel unrounded.
+Cargo widened(const Cargo& data, DType dtype) {
+  const std::size_t count = data.size() / size_of(dtype);
+  Cargo wide(count * sizeof(float));
+  convert(DType::F32, wide.data(), dtype, data.data(), count);
+  return wide;
+}
+
+// Another round of handing on gives all to all.
+Task ring(const Circle& circle, Cargo data, Reduction reduction) {
+  const auto nodes = circle.ranks.size(), me = static_cast<std::size_t>(circle.me);
+  const int after = circle.ranks[(me + 1) % nodes], before = circle.ranks[(me + nodes - 1) % nodes];
+  const std::vector<Cargo> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
+  if (is_half(reduction.dtype)) {
+    const std::vector<Cargo> wide = pieces_of(widened(data, reduction.dtype), nodes, sizeof(float));
+    co_await ring_sum(circle, wide, reduction.as(DType::F32));
+    const Cargo &sum = wide[(me + 1) % nodes], &mine = pieces[(me + 1) % nodes];
+    convert(reduction.dtype, mine.data(), DType::F32, sum.data(), sum.size() / sizeof(float));
+  } else {
+    co_await ring_sum(circle, pieces, reduction);
   }
   for (std::size_t step = 0; step + 1 < nodes; ++step) {
     const Parcel sent = circle.post.send(after, second(circle), pieces[(me + 1 + nodes - step) % nodes]);
@@ -131,6 +156,13 @@ Task doubling(const Circle& circle, Cargo data, Reduction reduction) {
   if (me + core < nodes) co_await arrives(circle.post.send(rank(me + core), second(circle), data));
 }
 
+// Everyone rounds the same sum.
+Task doubling_of_halves(const Circle& circle, Cargo data, Reduction reduction) {
+  const Cargo wide = widened(data, reduction.dtype);
+  co_await doubling(circle, wide, reduction.as(DType::F32));
+  convert(reduction.dtype, data.data(), DType::F32, wide.data(), data.size() / size_of(reduction.dtype));
+}
+
 }  // namespace
 
 std::string_view name(Between algorithm) {
@@ -145,16 +177,31 @@ std::optional<Between> between_by_name(std::string_view name) {
 
 Between choose_between(std::size_t bytes, int nodes, bool in_order) {
   constexpr std::size_t kLittle = 32 << 10;
-  constexpr int kFew = 8, kSome = 16;
+  constexpr int kFew = 8;
   if (nodes == 2) return Between::Gather;  // no fewer bytes than any other, and one hop
   if (bytes <= kLittle) return nodes <= kFew || in_order ? Between::Gather : Between::Doubling;
-  return nodes <= kSome || in_order ? Between::Direct : Between::Ring;
+  return nodes <= kFewNodes || in_order ? Between::Direct : Between::Ring;
+}
+
+// Of two neighbouring powers of two the smaller one: rounding sums of a few large values up must not overflow.
+TwoSteps two_steps(const Reduction& reduction, std::size_t most) {
+  const bool sums = reduction.op == ReduceOp::Sum || reduction.op == ReduceOp::Average;
+  if (!sums || !is_half(reduction.dtype)) return {reduction.unscaled(), reduction};
+  const double mean = std::ldexp(1.0, -std::bit_width(most - 1));  // no larger than 1 / most
+  const double whole = std::ldexp(1.0, std::ilogb(reduction.scale));
+  const double first = std::clamp(whole, mean, 1.0);
+  return {{reduction.dtype, reduction.op, first}, {reduction.dtype, reduction.op, reduction.scale / first}};
 }
 
 Task allreduce_between(const Circle& circle, Between algorithm, Cargo data, Reduction reduction) {
+  const bool half = is_half(reduction.dtype),
+             hands_on_sums = algorithm == Between::Doubling || algorithm == Between::Ring;
+  if (half && hands_on_sums && std::ssize(circle.ranks) <= kFewNodes) algorithm = Between::Direct;
   switch (algorithm) {
     case Between::Gather: return gather(circle, std::move(data), reduction);
-    case Between::Doubling: return doubling(circle, std::move(data), reduction);
+    case Between::Doubling:
+      return half ? doubling_of_halves(circle, std::move(data), reduction)
+                  : doubling(circle, std::move(data), reduction);
     case Between::Direct: return direct(circle, std::move(data), reduction);
     default: return ring(circle, std::move(data), reduction);
   }

@@ -1,13 +1,18 @@
 #include "ronde/comm/link/between.h"
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "ronde/comm/detail/reduce_reference.h"
 #include "ronde/comm/link/layout.h"
 #include "ronde/comm/link/neighbours.h"
 #include "ronde/comm/link/together.h"
@@ -124,6 +129,119 @@ INSTANTIATE_TEST_SUITE_P(All, Betweens,
                          [](const auto& test) {
                            return std::string(name(std::get<0>(test.param))) + std::to_string(std::get<1>(test.param));
                          });
+
+// Values of 16 bits against f64: whatever the algorithm, each result is as if it had been rounded once.
+struct HalfCase {
+  Between algorithm;
+  int nodes;
+  DType dtype;
+};
+
+class BetweenHalves : public testing::TestWithParam<std::tuple<Between, int, DType>> {
+ protected:
+  static constexpr std::size_t kCount = 500;
+  HalfCase now() const { return std::make_from_tuple<HalfCase>(GetParam()); }
+  // Everyone's values, from those of each node.
+  std::vector<Bytes> run(const std::vector<Bytes>& inputs, double scale) {
+    const auto [algorithm, nodes, dtype] = now();
+    std::vector<std::unique_ptr<TestPost>> posts;
+    std::vector<int> ranks(static_cast<std::size_t>(nodes));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::vector<Circle> circles;
+    for (const int rank : ranks) {
+      posts.push_back(std::make_unique<TestPost>(box_, rank));
+      circles.push_back({.post = *posts.back(), .ranks = ranks, .me = rank});
+    }
+    std::vector<Cargo> cargos;
+    Together together;
+    for (std::size_t n = 0; n < circles.size(); ++n) {
+      cargos.emplace_back(inputs[n].size());
+      std::memcpy(cargos[n].data(), inputs[n].data(), inputs[n].size());
+      together.add(allreduce_between(circles[n], algorithm, cargos[n], {.dtype = dtype, .scale = scale}));
+    }
+    Task all = together.run();
+    EXPECT_TRUE(all.advance());
+    std::vector<Bytes> results;
+    for (const Cargo& cargo : cargos) results.emplace_back(cargo.data(), cargo.data() + cargo.size());
+    return results;
+  }
+  Letterbox box_;
+};
+
+TEST_P(BetweenHalves, AreRoundedOnce) {
+  const auto [algorithm, nodes, dtype] = now();
+  const double step = dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
+  std::mt19937_64 random(static_cast<std::uint64_t>(nodes));
+  std::uniform_real_distribution<double> values(-2, 2);
+  std::vector<Bytes> inputs(static_cast<std::size_t>(nodes), Bytes(2 * kCount));
+  std::vector<double> sums(kCount), sizes(kCount);
+  for (Bytes& input : inputs)
+    for (std::size_t i = 0; i < kCount; ++i) {
+      store_float(dtype, input.data() + 2 * i, values(random));
+      sums[i] += load_float(dtype, input.data() + 2 * i);
+      sizes[i] += std::abs(load_float(dtype, input.data() + 2 * i));
+    }
+  const double scale = 0.3;
+  const std::vector<Bytes> results = run(inputs, scale);
+  for (const Bytes& result : results) EXPECT_EQ(result, results[0]) << "the same bits everywhere";
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const double expected = sums[i] * scale, in_f32 = sizes[i] * scale * nodes * 0x1p-24;
+    ASSERT_NEAR(load_float(dtype, results[0].data() + 2 * i), expected, step * std::abs(expected) + in_f32) << i;
+  }
+}
+
+TEST_P(BetweenHalves, AveragesDoNotOverflow) {
+  const auto [algorithm, nodes, dtype] = now();
+  Bytes input(2 * kCount);
+  for (std::size_t i = 0; i < kCount; ++i) store_float(dtype, input.data() + 2 * i, 40000);
+  const double value = load_float(dtype, input.data());  // 39936 in bf16
+  for (const Bytes& result : run(std::vector<Bytes>(static_cast<std::size_t>(nodes), input), 1.0 / nodes))
+    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(load_float(dtype, result.data() + 2 * i), value);
+}
+
+TEST_P(BetweenHalves, TakeNoMoreBytesUpToSixteenNodes) {
+  const auto [algorithm, nodes, dtype] = now();
+  const auto n = static_cast<std::size_t>(nodes), bytes = 2 * kCount;
+  run(std::vector<Bytes>(n, Bytes(bytes)), 1.0);
+  const std::size_t few = 2 * (n - 1) * bytes;  // each byte goes to one node and from there to all others
+  if (algorithm == Between::Gather)
+    EXPECT_EQ(box_.bytes, n * (n - 1) * bytes);
+  else if (nodes <= kFewNodes || algorithm == Between::Direct)
+    EXPECT_EQ(box_.bytes, few);
+  else if (algorithm == Between::Ring)
+    EXPECT_EQ(box_.bytes, few / 2 * 3) << "f32 one way, 16 bits the other";
+  else
+    EXPECT_LE(box_.bytes, 2 * n * bytes * static_cast<std::size_t>(std::bit_width(n))) << "f32 on every hop";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BetweenHalves,
+                         testing::Combine(testing::ValuesIn(kAllBetween), testing::Values(2, 3, 8, 9, 16, 17, 33),
+                                          testing::Values(DType::F16, DType::BF16)),
+                         [](const auto& test) {
+                           return std::string(name(std::get<0>(test.param))) + std::to_string(std::get<1>(test.param)) +
+                                  std::string(name(std::get<2>(test.param)));
+                         });
+
+TEST(TwoSteps, ScaleSumsOfSixteenBitsInTheNode) {
+  const auto split = [](DType dtype, ReduceOp op, double scale, std::size_t most) {
+    const TwoSteps steps = two_steps({.dtype = dtype, .op = op, .scale = scale}, most);
+    EXPECT_EQ(steps.in_node.scale * steps.between.scale, scale);
+    EXPECT_EQ(steps.in_node.dtype, dtype);
+    EXPECT_EQ(steps.between.op, op);
+    return steps.in_node.scale;
+  };
+  EXPECT_EQ(split(DType::F16, ReduceOp::Average, 1.0 / 4, 2), 0.5) << "the mean of the node's two members";
+  EXPECT_EQ(split(DType::BF16, ReduceOp::Average, 1.0 / 4096, 8), 0.125) << "no more: small values would be lost";
+  EXPECT_EQ(split(DType::F16, ReduceOp::Average, 1.0 / 9, 3), 0.25) << "below 1 / 3: powers of two round nothing";
+  EXPECT_EQ(split(DType::F16, ReduceOp::Average, 1.0 / 8, 1), 1.0);
+  EXPECT_EQ(split(DType::F16, ReduceOp::Sum, 1.0, 8), 1.0);
+  EXPECT_EQ(split(DType::F16, ReduceOp::Sum, -0.3, 8), 0.25) << "prescale and postscale count like an average's";
+  EXPECT_EQ(split(DType::F16, ReduceOp::Sum, 1000.0, 8), 1.0);
+  EXPECT_EQ(split(DType::F16, ReduceOp::Sum, 0.0, 8), 0.125);
+  EXPECT_EQ(split(DType::F16, ReduceOp::Product, 0.01, 8), 1.0);
+  EXPECT_EQ(split(DType::F32, ReduceOp::Average, 1.0 / 4, 2), 1.0);
+  EXPECT_EQ(split(DType::I32, ReduceOp::Average, 1.0 / 4, 2), 1.0);
+}
 
 TEST(ChooseBetween, FollowsBytesAndNodes) {
   EXPECT_EQ(choose_between(100 << 20, 2, false), Between::Gather);

@@ -38,6 +38,10 @@ struct Layout {
     const auto& members = node(node_number);
     return members[static_cast<std::size_t>(place) % members.size()];
   }
+  // The largest node has so many members.
+  std::size_t widest() const {
+    return std::ranges::max(nodes, {}, [](const auto& node) { return node.size(); }).size();
+  }
   // So many members of each node can work side by side.
   std::size_t narrowest() const {
     return std::ranges::min(nodes, {}, [](const auto& node) { return node.size(); }).size();

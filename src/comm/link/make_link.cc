@@ -19,15 +19,17 @@ std::unique_ptr<Link> make_link(const Neighbours& neighbours, int rank, LinkPart
   Layout layout = Layout::of(where);
   if (layout.count() == 1) return local;
   const int me = static_cast<int>(std::ranges::find(parts.ranks, rank) - parts.ranks.begin());
-  return std::make_unique<NodesLink>(NodesLink::Parts{.local = std::move(local),
-                                                      .layout = std::move(layout),
-                                                      .ranks = std::move(parts.ranks),
-                                                      .me = me,
-                                                      .channel = parts.channel,
-                                                      .mesh = *neighbours.mesh,
-                                                      .data = neighbours.post(),
-                                                      .tuning = parts.tuning,
-                                                      .status = std::move(parts.status)});
+  return std::make_unique<NodesLink>(
+      NodesLink::Parts{.local = std::move(local),
+                       .layout = std::move(layout),
+                       .ranks = std::move(parts.ranks),
+                       .me = me,
+                       .channel = parts.channel,
+                       .data_channel = neighbours.data ? parts.data_channel : parts.channel,
+                       .mesh = *neighbours.mesh,
+                       .data = neighbours.post(),
+                       .tuning = parts.tuning,
+                       .status = std::move(parts.status)});
 }
 
 }  // namespace ronde::comm::detail

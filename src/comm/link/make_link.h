@@ -13,7 +13,9 @@ namespace ronde::comm::detail {
 struct LinkParts {
   std::vector<int> ranks;          // of the job, in the group's order; the own one is among them
   std::vector<std::size_t> areas;  // by member: where its GroupArea lies in its arena
-  std::uint32_t channel = 0;       // of messages between nodes
+  // Of messages between nodes. That of the mesh, where some may be on their way when a group is dropped, is its own for
+  // ever; that of data, if something else carries it, belongs to another group when this one is dropped.
+  std::uint32_t channel = 0, data_channel = 0;
   NodesTuning tuning = {};
   NodesLink::Status status = {};
 };

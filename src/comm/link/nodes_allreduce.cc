@@ -60,11 +60,12 @@ Task NodesLink::allreduce(Segments data, Reduction reduction) {
 Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
   const Cargo all(data.size());
   gather(data, 0, data.size(), all.data());
-  co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, reduction.unscaled());
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
+  co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, steps.in_node);
   if (leads()) {
     Circle circle{.post = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
     for (int other = 0; other < nodes(); ++other) circle.ranks.push_back(leader(other));
-    co_await allreduce_between(circle, algorithm_for(all.size()), all, reduction);
+    co_await allreduce_between(circle, algorithm_for(all.size()), all, steps.between);
   }
   co_await local_->broadcast(all.bytes(), 0);
   scatter(data, 0, data.size(), all.data());
@@ -88,6 +89,7 @@ std::vector<Bytes> cut(Bytes bytes, std::size_t members, std::size_t slices, std
 // One after the other, the same on every member of the node: sum chunk c, then hand out chunk c - depth.
 Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
   const std::size_t element = size_of(reduction.dtype), slices = layout_.narrowest();
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
   const std::size_t chunk_bytes = std::max(tuning_.chunk_bytes / element, std::size_t{1}) * element;
   const std::size_t chunks = (data.size() + chunk_bytes - 1) / chunk_bytes;
   const auto depth = static_cast<std::size_t>(std::clamp(tuning_.depth, 1, static_cast<int>(kChunkLanes / 2)));
@@ -100,7 +102,7 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
   const auto begin_chunk = [&](std::size_t number) -> Chunk& {
     const std::size_t begin = number * chunk_bytes, end = std::min(data.size(), begin + chunk_bytes);
     const auto lane = static_cast<std::uint32_t>(number % (kChunkLanes / 2) * 2);
-    Chunk& chunk = under_way.emplace_back(Circle{.post = data_, .ranks = peers, .me = node_, .tag = tag(lane)});
+    Chunk& chunk = under_way.emplace_back(Circle{.post = data_, .ranks = peers, .me = node_, .tag = data_tag(lane)});
     chunk.begin = begin;
     chunk.end = end;
     if (std::byte* const memory = data.contiguous()) {
@@ -118,10 +120,9 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
     for (std::size_t number = 0; number < chunks + depth; ++number) {
       if (number < chunks) {
         Chunk& chunk = begin_chunk(number);
-        co_await local_->reduce_scatter({chunk.slices.begin(), chunk.slices.end()}, chunk.mine.bytes(),
-                                        reduction.unscaled());
+        co_await local_->reduce_scatter({chunk.slices.begin(), chunk.slices.end()}, chunk.mine.bytes(), steps.in_node);
         const Between how = algorithm_for(chunk.mine.size());
-        if (carries) chunk.done = together.add(allreduce_between(chunk.circle, how, chunk.mine, reduction));
+        if (carries) chunk.done = together.add(allreduce_between(chunk.circle, how, chunk.mine, steps.between));
       }
       if (number < depth) continue;
       Chunk& chunk = under_way.front();

@@ -56,8 +56,8 @@ Task NodesLink::broadcast(Bytes data, int root) {
       const int distance = mine == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(mine)));
       for (; mine != 0 && asked < data.size() && asked < at + kAhead * kPiece; asked += kPiece) {
         Cargo room(std::min(kPiece, data.size() - asked));
-        coming.emplace_back(room,
-                            data_.receive(node_rank((node_ + nodes() - distance) % nodes()), tag(kOtherLane), room));
+        coming.emplace_back(
+            room, data_.receive(node_rank((node_ + nodes() - distance) % nodes()), data_tag(kOtherLane), room));
       }
       if (mine != 0) {
         co_await arrives(coming.front().second);
@@ -66,7 +66,7 @@ Task NodesLink::broadcast(Bytes data, int root) {
         copy(piece, cargo);
       }
       for (int next = distance == 0 ? 1 : 2 * distance; mine + next < nodes(); next *= 2)
-        going.push_back(data_.send(node_rank((node_ + next) % nodes()), tag(kOtherLane), cargo));
+        going.push_back(data_.send(node_rank((node_ + next) % nodes()), data_tag(kOtherLane), cargo));
     }
     co_await local_->broadcast(piece, door);
     while (going.size() > kAhead * static_cast<std::size_t>(nodes())) {
@@ -78,18 +78,18 @@ Task NodesLink::broadcast(Bytes data, int root) {
 }
 
 // Everyone sends its own to one member of each other node, which hands it on there.
-Task NodesLink::gather_over(Post& post, ConstBytes mine, std::vector<Bytes> out) {
+Task NodesLink::gather_over(Post& post, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
   const Cargo cargo = copy_of(mine);
   std::vector<Parcel> going;
   for (int other = 0; other < nodes() && !mine.empty(); ++other)
-    if (other != node_) going.push_back(post.send(rank_of(layout_.stand_in(other, place_)), tag(kOtherLane), cargo));
+    if (other != node_) going.push_back(post.send(rank_of(layout_.stand_in(other, place_)), tag, cargo));
   const auto responsible = [this](int member) { return place_of(layout_.stand_in(node_, place_of(member))); };
   std::vector<std::pair<Cargo, Parcel>> coming(out.size());
   for (int member = 0; member < size(); ++member) {
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || responsible(member) != place_ || out[index].empty()) continue;
     Cargo room(out[index].size());
-    coming[index] = {room, post.receive(rank_of(member), tag(kOtherLane), room)};
+    coming[index] = {room, post.receive(rank_of(member), tag, room)};
   }
   co_await local_->allgather(mine, local_part(out));
   for (int member = 0; member < size(); ++member) {
@@ -105,7 +105,7 @@ Task NodesLink::gather_over(Post& post, ConstBytes mine, std::vector<Bytes> out)
 }
 
 Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
-  return gather_over(data_, mine, std::move(out));
+  return gather_over(data_, data_tag(kOtherLane), mine, std::move(out));
 }
 
 Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
@@ -115,13 +115,13 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || out[index].empty()) continue;
     Cargo room(out[index].size());
-    coming[index] = {room, data_.receive(rank_of(member), tag(kOtherLane), room)};
+    coming[index] = {room, data_.receive(rank_of(member), data_tag(kOtherLane), room)};
   }
   for (int step = 1; step < size(); ++step) {  // not all to the same one first
     const int member = (me_ + step) % size();
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || send[index].empty()) continue;
-    going.push_back(data_.send(rank_of(member), tag(kOtherLane), copy_of(send[index])));
+    going.push_back(data_.send(rank_of(member), data_tag(kOtherLane), copy_of(send[index])));
   }
   co_await local_->alltoall(local_part(send), local_part(out));
   for (std::size_t index = 0; index < out.size(); ++index) {
@@ -134,12 +134,13 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
 
 // Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
 Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
   std::vector<Cargo> parts(layout_.nodes.size());
   std::vector<Parcel> coming, going;
   for (int other = 0; other < nodes() && !out.empty(); ++other) {
     parts[static_cast<std::size_t>(other)] = Cargo(out.size());
     if (other == node_) continue;
-    coming.push_back(data_.receive(rank_of(layout_.stand_in(other, place_)), tag(kOtherLane),
+    coming.push_back(data_.receive(rank_of(layout_.stand_in(other, place_)), data_tag(kOtherLane),
                                    parts[static_cast<std::size_t>(other)]));
   }
   for (int member = 0; member < size(); ++member) {
@@ -147,31 +148,31 @@ Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reductio
     if (is_local(member) || theirs.empty()) continue;
     const int responsible = place_of(layout_.stand_in(node_, place_of(member)));
     const Cargo sum(responsible == place_ ? theirs.size() : 0);
-    co_await local_->reduce(theirs, sum.bytes(), responsible, reduction.unscaled());
-    if (responsible == place_) going.push_back(data_.send(rank_of(member), tag(kOtherLane), sum));
+    co_await local_->reduce(theirs, sum.bytes(), responsible, steps.in_node);
+    if (responsible == place_) going.push_back(data_.send(rank_of(member), data_tag(kOtherLane), sum));
   }
-  co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(),
-                                  reduction.unscaled());
+  co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(), steps.in_node);
   for (const Parcel& parcel : coming) co_await arrives(parcel);
-  if (!out.empty()) reduce_parts(parts, out, reduction);
+  if (!out.empty()) reduce_parts(parts, out, steps.between);
   for (const Parcel& parcel : going) co_await arrives(parcel);
 }
 
 Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
   if (data.empty()) co_return;
   const int source = node_of(root), door = node_ == source ? place_of(root) : 0;
+  const TwoSteps steps = two_steps(reduction, layout_.widest());
   const Cargo sum(place_ == door ? data.size() : 0);
   std::vector<Cargo> parts(layout_.nodes.size());
   std::vector<Parcel> parcels;
   for (int other = 0; other < nodes() && me_ == root; ++other) {
     Cargo& part = parts[static_cast<std::size_t>(other)];
     part = other == node_ ? sum : Cargo(data.size());
-    if (other != node_) parcels.push_back(data_.receive(leader(other), tag(kOtherLane), part));
+    if (other != node_) parcels.push_back(data_.receive(leader(other), data_tag(kOtherLane), part));
   }
-  co_await local_->reduce(data, sum.bytes(), door, reduction.unscaled());
-  if (node_ != source && place_ == door) parcels.push_back(data_.send(rank_of(root), tag(kOtherLane), sum));
+  co_await local_->reduce(data, sum.bytes(), door, steps.in_node);
+  if (node_ != source && place_ == door) parcels.push_back(data_.send(rank_of(root), data_tag(kOtherLane), sum));
   for (const Parcel& parcel : parcels) co_await arrives(parcel);
-  if (me_ == root) reduce_parts(parts, out, reduction);
+  if (me_ == root) reduce_parts(parts, out, steps.between);
 }
 
 Task NodesLink::barrier() {
@@ -189,7 +190,8 @@ Task NodesLink::share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t
   std::vector<Bytes> places;
   for (std::size_t member = 0; member < ranks_.size(); ++member)
     places.push_back(std::as_writable_bytes(std::span(all).subspan(member * words, words)));
-  co_await gather_over(mesh_, std::as_bytes(std::span(mine)), places);  // a few words: see allreduce_small()
+  co_await gather_over(mesh_, tag(kOtherLane), std::as_bytes(std::span(mine)),
+                       places);  // a few words: see allreduce_small()
 }
 
 }  // namespace ronde::comm::detail

@@ -47,6 +47,7 @@ NodesLink::NodesLink(Parts parts)
       node_(layout_.node_of[static_cast<std::size_t>(me_)]),
       place_(layout_.place_of[static_cast<std::size_t>(me_)]),
       channel_(parts.channel),
+      data_channel_(parts.data_channel),
       mesh_(parts.mesh),
       data_(parts.data),
       tuning_(parts.tuning),

@@ -41,7 +41,7 @@ class NodesLink final : public Link {
     Layout layout;
     std::vector<int> ranks;  // of the job, by member
     int me = 0;              // member
-    std::uint32_t channel = 0;
+    std::uint32_t channel = 0, data_channel = 0;
     Mesh& mesh;
     Post& data;
     NodesTuning tuning = {};
@@ -90,7 +90,8 @@ class NodesLink final : public Link {
   bool leads() const { return place_ == 0; }
   int nodes() const { return layout_.count(); }
   const std::vector<int>& here() const { return layout_.node(node_); }
-  Tag tag(std::uint32_t lane) const { return {channel_, lane}; }
+  Tag tag(std::uint32_t lane) const { return {channel_, lane}; }  // over the mesh
+  Tag data_tag(std::uint32_t lane) const { return {data_channel_, lane}; }
   // Of this node's members only.
   template <class T>
   std::vector<T> local_part(const std::vector<T>& by_member) const;
@@ -104,7 +105,7 @@ class NodesLink final : public Link {
   void show_refusals();
   std::vector<int> silent_here() const;
 
-  Task gather_over(Post& post, ConstBytes mine, std::vector<Bytes> out);
+  Task gather_over(Post& post, Tag tag, ConstBytes mine, std::vector<Bytes> out);
   Between algorithm_for(std::size_t bytes) const;
   Task allreduce_small(Segments data, Reduction reduction);
   Task allreduce_large(Segments data, Reduction reduction);
@@ -113,7 +114,7 @@ class NodesLink final : public Link {
   const Layout layout_;
   const std::vector<int> ranks_;
   const int me_, node_, place_;
-  const std::uint32_t channel_;
+  const std::uint32_t channel_, data_channel_;
   Mesh& mesh_;
   Post& data_;
   NodesTuning tuning_;

@@ -14,6 +14,8 @@ struct Reduction {
 
   // For a part of the members, whose results are reduced once more.
   Reduction unscaled() const { return {dtype, op, 1.0}; }
+  // The same of values that have been converted.
+  Reduction as(DType other) const { return {other, op, scale}; }
 };
 
 // Replaces `data` by the reduction over all members, which must have as many bytes each. The same bits on every member.

@@ -15,6 +15,14 @@ comm::Request gather(std::string name, const torch::Tensor& rows) {
           .keeps = std::make_shared<torch::Tensor>(rows)};
 }
 
+// Dense values in another order than the shape's, such as channels last, are reduced as they lie. The engine is told,
+// since ranks whose orders differ would add up different elements.
+comm::Buffer buffer_in_order(const torch::Tensor& tensor) {
+  comm::Buffer buffer = buffer_of(tensor);
+  if (!tensor.is_contiguous()) buffer.strides = tensor.strides().vec();
+  return buffer;
+}
+
 // What an allgather has left in the engine's memory.
 torch::Tensor gathered(const comm::Result& result, torch::ScalarType type) {
   const auto extents = result.output.shape.extents();
@@ -63,10 +71,12 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
   }
   const torch::Tensor changed = wire.compress ? wire.compress(name_, gradient) : gradient;
   travelling_ = travels_as_it_is(changed) ? changed : changed.cpu();
-  if (!travelling_.is_non_overlapping_and_dense()) travelling_ = travelling_.contiguous();
+  const bool has_order = travelling_.dim() <= static_cast<std::int64_t>(comm::Shape::kMost);
+  if (!travelling_.is_non_overlapping_and_dense() || !has_order) travelling_ = travelling_.contiguous();
   std::vector<comm::Request> one(1);
   one[0].name = name_;
-  one[0].input = buffer_of(travelling_);
+  one[0].input = buffer_in_order(travelling_);
+  if (!one[0].input.strides.empty()) one[0].output = one[0].input;
   one[0].op = wire.op;
   one[0].prescale = wire.prescale;
   one[0].postscale = wire.postscale;

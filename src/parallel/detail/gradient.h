@@ -7,12 +7,10 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/parallel/detail/presence.h"
 #include "ronde/parallel/distributed_optimizer.h"
 
 namespace ronde::parallel::detail {
-
-// What a rank has of a parameter's gradient; ranks agree on the highest.
-enum class Presence : std::uint8_t { None, Dense, Sparse };
 
 // How gradients travel.
 struct Wire {
