@@ -1,6 +1,9 @@
 #include "ronde/base/error.h"
 
+#include <cerrno>
 #include <system_error>
+
+#include <sys/resource.h>
 
 namespace ronde {
 
@@ -22,6 +25,9 @@ const Error& Error::first_cause() const noexcept {
 }
 
 std::string Error::with_errno(std::string message, int number) {
+  rlimit limit{};
+  if (number == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    return fmt::format("{}: out of file descriptors (limit {}); raise it with ulimit -n", message, limit.rlim_cur);
   return message + ": " + std::generic_category().message(number);
 }
 

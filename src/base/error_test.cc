@@ -19,6 +19,11 @@ TEST(Error, SaysTheMessageAndEveryCause) {
   EXPECT_EQ(top.cause()->ranks(), std::vector<int>{3});
 }
 
+TEST(Error, NamesTheLimitWhenDescriptorsHaveRunOut) {
+  const std::string what = Error::system(EMFILE, "cannot open {}", "a.csv").what();
+  EXPECT_TRUE(what.starts_with("cannot open a.csv: out of file descriptors (limit ")) << what;
+}
+
 TEST(Error, WrongInputEndsAProgramWithTwoAndTheRestWithOne) {
   EXPECT_EQ(Error::bad_input("no {}", 7).exit_code(), 2);
   EXPECT_EQ(Error(Error::Kind::Bug, "x").exit_code(), 1);

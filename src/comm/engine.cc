@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "ronde/base/environment.h"
+#include "ronde/comm/detail/descriptor_limit.h"
 #include "ronde/comm/detail/engine_core.h"
 #include "ronde/comm/socket_bootstrap.h"
 
@@ -32,6 +33,7 @@ namespace {
 std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options) {
   if (options.engine_cpus.empty())
     options.engine_cpus = Environment::of_process().get(kEngineCpusVariable).value_or("");
+  detail::raise_descriptor_limit();
   const int rank = bootstrap->rank();
   detail::Neighbours neighbours =
       detail::meet_neighbours(*bootstrap,
@@ -39,6 +41,7 @@ std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, E
                                .pretend_nodes = options.pretend_nodes,
                                .interfaces = options.interfaces,
                                .patience = std::chrono::ceil<std::chrono::seconds>(options.peer_timeout),
+                               .log = options.log,
                                .tcp_only = options.tcp_only},
                               Deadline::after(options.start_timeout));
   return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(neighbours), rank, std::move(options));

@@ -60,8 +60,8 @@ bool runs_under_mpi(const Environment& environment) {
   return detail::launched_by(environment).ranks > 0 || MpiOwner::program_has_started();
 }
 
-std::unique_ptr<Bootstrap> mpi_bootstrap(const Environment& environment) {
-  return std::make_unique<MpiBootstrap>(MpiOwner::get(environment));
+std::unique_ptr<Bootstrap> mpi_bootstrap(const Environment& environment, Deadline until) {
+  return std::make_unique<MpiBootstrap>(MpiOwner::get(environment, until));
 }
 
 }  // namespace ronde::comm

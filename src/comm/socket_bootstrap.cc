@@ -15,6 +15,7 @@
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
 #include "ronde/comm/detail/bootstrap_wire.h"
+#include "ronde/comm/detail/close_on_fork.h"
 #include "ronde/comm/detail/unix_socket.h"
 #include "ronde/comm/mpi_bootstrap.h"
 
@@ -75,7 +76,7 @@ class Line {
     return poll(&wait, 1, detail::poll_time(until)) > 0 || !until.passed();
   }
 
-  FileDescriptor socket_;
+  detail::CloforkDescriptor socket_;
   detail::MessageReader reader_;
   bool usable_ = true;
 };
@@ -159,15 +160,7 @@ class LonelyBootstrap final : public Bootstrap {
 };
 
 FileDescriptor connect_socket(const std::string& address, const Deadline& until) {
-  FileDescriptor socket = detail::make_unix_socket();
-  const detail::UnixAddress name = detail::unix_address(address);
-  while (connect(socket.get(), name.get(), name.length) != 0) {
-    if (errno == EAGAIN && until.passed())
-      throw Error(Error::Kind::Timeout, fmt::format("bootstrap: the launcher at {} lets nobody in", address));
-    if (errno != EAGAIN && errno != EINTR)
-      throw Error::system(errno, "bootstrap: cannot reach the launcher ('ronde run') at {}", address);
-    std::this_thread::sleep_for(1ms);  // its queue is full
-  }
+  FileDescriptor socket = detail::connect_unix(address, SOCK_STREAM, "the launcher ('ronde run')", until);
   if (!detail::peer_is_ours(socket.get()))
     throw Error(Error::Kind::System, fmt::format("bootstrap: {} belongs to another user", address));
   return socket;
@@ -196,7 +189,7 @@ std::unique_ptr<Bootstrap> bootstrap_from(const Environment& environment, Deadli
   const auto address = environment.get(kBootstrapVariable);
   const auto rank = environment.get(kRankVariable), size = environment.get(kSizeVariable);
   if (!address && !rank && !size) {
-    if (runs_under_mpi(environment)) return mpi_bootstrap(environment);
+    if (runs_under_mpi(environment)) return mpi_bootstrap(environment, until);
     return std::make_unique<LonelyBootstrap>();
   }
   if (!address || !rank || !size)

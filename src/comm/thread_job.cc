@@ -44,17 +44,17 @@ void connect_node(std::vector<detail::Neighbours>& seats, const std::vector<int>
                seats[static_cast<std::size_t>(ranks[b])].sockets[a]) = make_pair();
 }
 
-void open_doors(std::vector<detail::Neighbours>& seats) {
-  std::vector<detail::OpenDoor> open;
-  detail::Mesh::Options options{.secret = "threads"};
+void open_endpoints(std::vector<detail::Neighbours>& seats) {
+  std::vector<detail::Listening> listening;
+  detail::Mesh::Options options{.secret = detail::random_secret()};
   for (std::size_t rank = 0; rank < seats.size(); ++rank) {
-    open.push_back(detail::open_door(""));
-    options.doors.push_back({.addresses = {"127.0.0.1"}, .port = open.back().door.port});
+    listening.push_back(detail::listen_for_peers("", /*only_here=*/true));
+    options.endpoints.push_back(listening.back().endpoint);
     options.names.push_back(fmt::format("rank {}", rank));
   }
   for (std::size_t rank = 0; rank < seats.size(); ++rank) {
     options.rank = static_cast<int>(rank);
-    seats[rank].mesh = std::make_unique<detail::Mesh>(std::move(open[rank].listener), options);
+    seats[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);
   }
 }
 
@@ -74,7 +74,7 @@ ThreadJob::ThreadJob(int ranks, int nodes, std::size_t arena_bytes) : impl_(std:
   }
   const detail::Layout layout = detail::Layout::of(node_of);
   for (const auto& node : layout.nodes) connect_node(impl_->seats, node, arena_bytes);
-  if (layout.count() > 1) open_doors(impl_->seats);
+  if (layout.count() > 1) open_endpoints(impl_->seats);
 }
 
 ThreadJob::~ThreadJob() = default;

@@ -1,6 +1,6 @@
-// usage: steps_rank. Does steps together with the others until something fails, and then says what it has heard, and
-// when, in the file said.RANK: what it prints may not come through when the network is gone. Where there is a file
-// pause.RANK, that rank stays away from the next step.
+// usage: steps_rank [VALUES]. Does steps together with the others until something fails, and then says what it has
+// heard, and when, in the file said.RANK: what it prints may not come through when the network is gone. Where there is
+// a file pause.RANK, that rank stays away from the next step.
 
 #include <chrono>
 #include <filesystem>
@@ -30,9 +30,9 @@ void write(int rank, const std::string& line) {
   while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
-void run() {
+void run(std::size_t values) {
   // Must outlive the engine: when a step fails, its requests are still on their way.
-  std::vector<float> large(300'000), small(10);
+  std::vector<float> large(values), small(10);
   const auto engine = make_engine();
   const int rank = engine->rank();
   try {
@@ -53,6 +53,7 @@ void run() {
 }  // namespace
 }  // namespace ronde::comm::tests
 
-int main() {
-  return ronde::comm::tests::run_program(ronde::comm::tests::run);
+int main(int argc, char** argv) {
+  const std::size_t values = argc > 1 ? std::stoul(argv[1]) : 300'000;
+  return ronde::comm::tests::run_program([values] { ronde::comm::tests::run(values); });
 }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "comm_targets.h"
 #include "ronde/base/error.h"
 #include "ronde/base/file_descriptor.h"
 #include "ronde/data/detail/cifar.h"
@@ -217,6 +218,8 @@ constexpr auto kTargets = std::to_array<Target>({{"tfrecord", tfrecord},
 
 const Target* find_target(std::string_view name) {
   for (const Target& target : kTargets)
+    if (target.name == name) return &target;
+  for (const Target& target : comm_targets())
     if (target.name == name) return &target;
   return nullptr;
 }

@@ -15,7 +15,7 @@ def program(build_dir):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")
 
-    def run(level: str, ranks: int = 4) -> subprocess.CompletedProcess:
+    def run(*words: str, ranks: int = 4, **more: str) -> subprocess.CompletedProcess:
         env = {
             **os.environ,
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -23,8 +23,9 @@ def program(build_dir):
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "RONDE_TOPOLOGY_PRETEND_NODES": "2",
+            **more,
         }
-        words = ["mpirun", "-n", str(ranks), str(build_dir / "mpi_program"), level]
+        words = ["mpirun", "-n", str(ranks), *(words if len(words) > 2 else [build_dir / "mpi_program", *words])]
         return subprocess.run(words, env=env, capture_output=True, text=True, timeout=120)
 
     return run
@@ -43,3 +44,17 @@ def test_too_few_threads_are_refused(program):
         pytest.skip("this MPI gives more threads than were asked for")
     assert done.returncode != 0
     assert "call MPI_Init_thread with MPI_THREAD_SERIALIZED" in done.stderr
+
+
+def test_ranks_that_never_start_mpi_do_not_keep_the_others_for_ever(program, build_dir):
+    """MPI_Init itself waits for them, and nothing can interrupt it."""
+    late = f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] && exec sleep 600; exec {build_dir}/ops_rank few'
+    done = program("sh", "-c", late, ranks=2, RONDE_COMM_START_TIMEOUT="3s")
+    assert done.returncode != 0
+    assert "MPI_Init did not return within comm.start_timeout" in done.stderr
+
+
+def test_ranks_that_never_make_an_engine_do_not_keep_the_others_for_ever(program):
+    done = program("serialized", "alone", ranks=2, RONDE_COMM_START_TIMEOUT="3s")
+    assert done.returncode != 0
+    assert "not all ranks have made an engine within comm.start_timeout" in done.stderr

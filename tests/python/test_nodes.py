@@ -43,12 +43,18 @@ def test_random_requests(two, mpi, build_dir):
     assert_all_are_well(two().start(str(build_dir / "fuzz_rank"), "1", "3", mpi=mpi), 100)
 
 
+def test_two_network_namespaces_of_one_machine_and_name(two, mpi, build_dir):
+    """As containers may be: what they share looks like one node, but their Unix sockets do not reach each other."""
+    job = two().start("sh", "-c", f"hostname same; exec {build_dir}/ops_rank few", mpi=mpi)
+    assert_all_are_well(job, 100)
+
+
 class Steps:
     """A job of steps_rank that is in its work."""
 
-    def __init__(self, cluster: Cluster, build_dir: pathlib.Path, mpi: str):
+    def __init__(self, cluster: Cluster, build_dir: pathlib.Path, mpi: str, *words: str):
         self.cluster = cluster
-        self.job = cluster.start(str(build_dir / "steps_rank"), mpi=mpi, recovery=True)
+        self.job = cluster.start(str(build_dir / "steps_rank"), *words, mpi=mpi, recovery=True)
         wait_until(lambda: all("ready" in self.said(rank) for rank in RANKS), lambda: f"all are ready: {self.job.err}")
         self.began = time.monotonic_ns()
 
@@ -76,8 +82,8 @@ def steps(two, mpi, build_dir):
     """Starts a job that is at work when this returns: steps(RONDE_COMM_STALL_ABORT="5s")."""
     started = []
 
-    def start(**env: str) -> Steps:
-        started.append(Steps(two(**env), build_dir, mpi))
+    def start(*words: str, **env: str) -> Steps:
+        started.append(Steps(two(**env), build_dir, mpi, *words))
         return started[-1]
 
     yield start
@@ -129,3 +135,18 @@ def test_one_rank_is_stopped(steps, at_work):
             job.assert_heard(rank, *(("given up",) if at_work else ("rank 3", "node2")))
     finally:
         os.kill(job.pid(3), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
+@pytest.mark.parametrize("seconds", [int(os.environ.get("RONDE_TEST_STOP_SECONDS", "15"))])
+def test_a_rank_that_was_stopped_while_much_was_sent_to_it_goes_on(steps, seconds):
+    """As in a debugger, or on a machine that is suspended: the others wait, since its kernel still answers."""
+    job = steps("8000000", RONDE_COMM_BETWEEN="tcp")
+    os.kill(job.pid(3), signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        os.kill(job.pid(3), signal.SIGCONT)
+    (job.cluster.folder / "pause.0").touch()
+    wait_until(lambda: "paused" in job.said(0), lambda: f"the job goes on: {job.job.out}{job.job.err}")
+    assert not [rank for rank in RANKS if "hears" in job.said(rank)]

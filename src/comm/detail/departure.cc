@@ -9,6 +9,13 @@ namespace {
 
 constexpr std::size_t kLongestText = 1500, kMostGroups = 1000;
 
+Departure read_fields(const nlohmann::json& json) {
+  Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
+  for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2)});
+  departure.by_itself = json.value("by_itself", false);
+  return departure;
+}
+
 }  // namespace
 
 std::string write_departure(const Departure& departure) {
@@ -26,10 +33,11 @@ std::string write_departure(const Departure& departure) {
 Departure read_departure(const std::string& bytes) {
   const auto json = nlohmann::json::parse(bytes, nullptr, false);
   if (!json.is_object() || !json.contains("rank") || !json.contains("done")) return {};
-  Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
-  for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2)});
-  departure.by_itself = json.value("by_itself", false);
-  return departure;
+  try {
+    return read_fields(json);
+  } catch (const nlohmann::json::exception&) {  // a field is missing, or is of another kind
+    return {};
+  }
 }
 
 }  // namespace ronde::comm::detail

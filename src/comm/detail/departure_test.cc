@@ -20,6 +20,11 @@ TEST(Departure, NonsenseIsNone) {
   EXPECT_EQ(read_departure("nonsense").rank, -1);
   EXPECT_EQ(read_departure("").rank, -1);
   EXPECT_EQ(read_departure("{}").rank, -1);
+  for (const char* wrong :
+       {R"({"rank":"x","blamed":1,"text":"","done":[]})", R"({"rank":1,"done":[]})",
+        R"({"rank":1,"blamed":1,"text":7,"done":[]})", R"({"rank":1,"blamed":1,"text":"","done":[1]})",
+        R"({"rank":1,"blamed":1,"text":"","done":[[1,2]]})"})
+    EXPECT_EQ(read_departure(wrong).rank, -1) << wrong;
 }
 
 TEST(Departure, FitsIntoOneMessage) {

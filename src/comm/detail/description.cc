@@ -148,14 +148,27 @@ void write_description(std::string& bytes, const Description& description) {
   bytes += description.text;
 }
 
+namespace {
+
+// Up to the last value that there is.
+template <class Enum>
+Enum take_enum(std::string_view& bytes, Enum last) {
+  const auto value = take<std::underlying_type_t<Enum>>(bytes, kWhat);
+  if (value > static_cast<std::underlying_type_t<Enum>>(last))
+    throw Error(Error::Kind::Bug, fmt::format("{} holds a value that there is not", kWhat));
+  return static_cast<Enum>(value);
+}
+
+}  // namespace
+
 Description read_description(std::string_view& bytes) {
   Description description;
-  description.operation = take<Operation>(bytes, kWhat);
-  description.dtype = take<DType>(bytes, kWhat);
-  description.op = take<ReduceOp>(bytes, kWhat);
-  description.compression = take<Compression>(bytes, kWhat);
-  description.on_gpu = take<bool>(bytes, kWhat);
-  description.any_rows = take<bool>(bytes, kWhat);
+  description.operation = take_enum(bytes, kDropGroup);
+  description.dtype = take_enum(bytes, DType::Bool);
+  description.op = take_enum(bytes, ReduceOp::Adasum);
+  description.compression = take_enum(bytes, Compression::BF16);
+  description.on_gpu = take<std::uint8_t>(bytes, kWhat) != 0;
+  description.any_rows = take<std::uint8_t>(bytes, kWhat) != 0;
   description.root = take<std::int32_t>(bytes, kWhat);
   description.prescale = take<double>(bytes, kWhat);
   description.postscale = take<double>(bytes, kWhat);

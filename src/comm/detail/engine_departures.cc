@@ -61,7 +61,9 @@ void EngineCore::hear_neighbour(int peer, const std::string& message) {
 
 // The first word about a rank counts. Any thread.
 void EngineCore::note_departure(Departure departure) {
-  if (departure.rank < 0 || departure.rank == rank_) return;
+  const int ranks = static_cast<int>(neighbours_.job.size());
+  if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
+  if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
   {
     std::lock_guard lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
@@ -147,6 +149,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   neighbours_.mesh.reset();
+  neighbours_.guards.clear();
   neighbours_.sockets.clear();
 }
 

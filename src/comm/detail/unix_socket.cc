@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <random>
+#include <thread>
 
 #include "ronde/base/error.h"
 
@@ -31,6 +32,18 @@ std::string random_address() {
 FileDescriptor make_unix_socket(int type) {
   FileDescriptor socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) throw Error::system(errno, "cannot make a socket for the ranks of this node");
+  return socket;
+}
+
+FileDescriptor connect_unix(const std::string& address, int type, const std::string& whom, const Deadline& until) {
+  FileDescriptor socket = make_unix_socket(type);
+  const UnixAddress name = unix_address(address);
+  while (connect(socket.get(), name.get(), name.length) != 0) {
+    if (errno == EAGAIN && until.passed())
+      throw Error(Error::Kind::Timeout, fmt::format("{} does not take calls: its queue at {} is full", whom, address));
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot reach {} at {}", whom, address);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return socket;
 }
 

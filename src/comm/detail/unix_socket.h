@@ -27,6 +27,10 @@ std::string random_address();
 // FAILS WITH: System.
 FileDescriptor make_unix_socket(int type = SOCK_STREAM);
 
+// Connects to whoever listens there; `whom` for messages. While its queue is full, tries again.
+// FAILS WITH: System; Timeout when the queue has been full until then.
+FileDescriptor connect_unix(const std::string& address, int type, const std::string& whom, const Deadline& until);
+
 // What poll() takes: milliseconds rounded up, so that it does not return a little too early; -1 for ever.
 int poll_time(const Deadline& until);
 

@@ -3,37 +3,26 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/units.h"
 #include "ronde/comm/link/mesh.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-constexpr std::uint64_t kLongestText = 1 << 20;  // of a note or a greeting
+std::string wrong_size(std::size_t sent, std::size_t expected) {
+  return fmt::format("it sent {} bytes where {} were expected", sent, expected);
+}
 
 std::string_view text_of(const Cargo& cargo) {
   return {reinterpret_cast<const char*>(cargo.data()), cargo.size()};
 }
 
 }  // namespace
-
-void Mesh::accept_all() {
-  for (;;) {
-    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
-    prepare_connection(socket.get(), static_cast<int>(options_.patience.count()));
-    const std::uint64_t id = next_id_++;
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = kIncoming | id}};
-    if (epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
-      throw Error::system(errno, "cannot watch a connection");
-    incoming_[id].socket = std::move(socket);
-  }
-}
 
 // False when the connection is over.
 bool Mesh::hear(Incoming& in) {
@@ -47,7 +36,7 @@ bool Mesh::hear(Incoming& in) {
     const ssize_t got = recv(in.socket.get(), room, most, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (got <= 0) {
-      if (in.peer >= 0) lose(in.peer, got == 0 ? "it has ended" : std::strerror(errno));
+      lose(in.peer, got == 0 ? "it has ended" : std::strerror(errno));
       return false;
     }
     if (straight) {
@@ -85,54 +74,51 @@ bool Mesh::take_buffered(Incoming& in) {
   return true;
 }
 
-// False for what no rank of this job would say: the connection is dropped.
+// For what no rank of this job would say.
+bool Mesh::refuse(const Incoming& in, const std::string& why) {
+  lose(in.peer, why);
+  return false;
+}
+
+// False when the connection is over.
 bool Mesh::begin_frame(Incoming& in) {
   const FrameHeader& header = in.header;
-  const bool hello = header.kind == FrameKind::Hello;
-  if (header.magic != FrameHeader::kMagic || hello != (in.peer < 0)) return false;
-  if (header.kind != FrameKind::Message && header.bytes > kLongestText) return false;
-  in.arrival = std::make_shared<Arrival>();
-  if (header.kind == FrameKind::Message) {
-    Line& line = lines_[key(in.peer, header.tag)];
-    if (!line.asked.empty()) {
-      auto [cargo, parcel] = std::move(line.asked.front());
-      line.asked.erase(line.asked.begin());
-      if (cargo.size() != header.bytes)
-        throw Error(Error::Kind::Bug,
-                    fmt::format("rank {} sent {} bytes where {} were expected", in.peer, header.bytes, cargo.size()));
-      in.arrival->cargo = std::move(cargo);
-      in.arrival->asked = std::move(parcel);
-      return true;
+  if (const std::string wrong = wrong_header(header); !wrong.empty()) return refuse(in, wrong);
+  auto arrival = std::make_shared<Arrival>();
+  Line* const line = header.kind == FrameKind::Message ? &lines_[key(in.peer, header.tag)] : nullptr;
+  if (line && !line->asked.empty()) {
+    auto [cargo, parcel] = std::move(line->asked.front());
+    line->asked.erase(line->asked.begin());
+    if (cargo.size() != header.bytes) return refuse(in, wrong_size(header.bytes, cargo.size()));
+    arrival->cargo = std::move(cargo);
+    arrival->asked = std::move(parcel);
+  } else {
+    try {
+      arrival->cargo = Cargo(header.bytes);
+    } catch (const std::bad_alloc&) {
+      return refuse(in, fmt::format("there is no memory for its message of {}", format_bytes(header.bytes)));
     }
-    line.arrivals.push_back(in.arrival);
+    if (line) line->arrivals.push_back(arrival);
   }
-  in.arrival->cargo = Cargo(header.bytes);
+  in.arrival = std::move(arrival);
   return true;
 }
 
+// False when the connection is over.
 bool Mesh::finish_frame(Incoming& in) {
   const auto arrival = std::exchange(in.arrival, nullptr);
   arrival->complete = true;
-  if (in.header.kind == FrameKind::Hello) {
-    return greet(in, text_of(arrival->cargo));
-  }
   if (in.header.kind == FrameKind::Note) {
-    if (ears_.noted) ears_.noted(in.peer, text_of(arrival->cargo));
+    try {
+      if (callbacks_.noted) callbacks_.noted(in.peer, text_of(arrival->cargo));
+    } catch (const Error& error) {
+      return refuse(in, fmt::format("it sent a note that cannot be read: {}", error.what()));
+    }
     return true;
   }
   if (arrival->into.size() > 0) std::memcpy(arrival->into.data(), arrival->cargo.data(), arrival->into.size());
   if (arrival->asked) arrival->asked->done = true;
   return true;
-}
-
-bool Mesh::greet(Incoming& in, std::string_view hello) {
-  const auto words = split(hello, ' ');
-  if (words.size() != 3 || words[2] != options_.secret || parse_number<int>(words[1]) != options_.rank) return false;
-  const auto peer = parse_number<int>(words[0]);
-  if (!peer || *peer < 0 || *peer >= static_cast<int>(options_.doors.size())) return false;
-  in.peer = *peer;
-  heard_.insert(in.peer);
-  return ::send(in.socket.get(), &kWelcome, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
 bool Mesh::waiting(int from, Tag tag) const {
@@ -149,10 +135,9 @@ Parcel Mesh::receive(int from, Tag tag, Cargo cargo) {
   }
   const auto arrival = line.arrivals.front();
   line.arrivals.erase(line.arrivals.begin());
-  if (arrival->cargo.size() != cargo.size())
-    throw Error(Error::Kind::Bug,
-                fmt::format("rank {} sent {} bytes where {} were expected", from, arrival->cargo.size(), cargo.size()));
-  if (arrival->complete) {
+  if (arrival->cargo.size() != cargo.size()) {
+    lose(from, wrong_size(arrival->cargo.size(), cargo.size()));
+  } else if (arrival->complete) {
     if (cargo.size() > 0) std::memcpy(cargo.data(), arrival->cargo.data(), cargo.size());
     parcel->done = true;
   } else {

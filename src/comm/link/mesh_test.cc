@@ -1,13 +1,24 @@
 #include "ronde/comm/link/mesh.h"
 
+#include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ronde/base/error.h"
 
@@ -28,20 +39,21 @@ std::string text_of(const Cargo& cargo) {
 // Ranks that share this thread: each moves on when the others wait.
 class Meshes : public testing::Test {
  protected:
-  void open(int ranks, const std::vector<std::string>& secrets = {}) {
-    std::vector<OpenDoor> open;
-    Mesh::Options options;
+  void open(int ranks, const std::vector<std::string>& secrets = {}, Mesh::Options options = {}) {
+    std::vector<Listening> listening;
     for (int rank = 0; rank < ranks; ++rank) {
-      open.push_back(open_door(""));
-      options.doors.push_back({.addresses = {"127.0.0.1"}, .port = open.back().door.port});
+      listening.push_back(listen_for_peers("127.0.0.1", true));
+      options.endpoints.push_back(listening.back().endpoint);
+      if (first_address_)
+        options.endpoints.back().addresses.insert(options.endpoints.back().addresses.begin(), *first_address_);
       options.names.push_back("rank " + std::to_string(rank));
     }
-    doors_ = options.doors;
+    endpoints_ = options.endpoints;
     for (int rank = 0; rank < ranks; ++rank) {
       const auto index = static_cast<std::size_t>(rank);
       options.rank = rank;
       options.secret = index < secrets.size() ? secrets[index] : "secret";
-      meshes_.push_back(std::make_unique<Mesh>(std::move(open[index].listener), options));
+      meshes_.push_back(std::make_unique<Mesh>(std::move(listening[index].sockets), options));
       meshes_.back()->listen(
           {.noted = [this, rank](int from,
                                  std::string_view text) { notes_.push_back({rank, from, std::string(text)}); },
@@ -64,7 +76,45 @@ class Meshes : public testing::Test {
     int at, about;
     std::string text;
   };
-  std::vector<Door> doors_;
+  // Somebody who connects to a rank, whoever it is.
+  FileDescriptor connect_to(int rank) {
+    FileDescriptor socket = begin_connect("127.0.0.1", endpoints_[static_cast<std::size_t>(rank)].port);
+    pollfd ready{.fd = socket.get(), .events = POLLOUT, .revents = 0};
+    EXPECT_EQ(poll(&ready, 1, 5000), 1);
+    return socket;
+  }
+  // One that goes through the handshake as a rank.
+  FileDescriptor connect_as(int from, int to) {
+    FileDescriptor socket = connect_to(to);
+    const CallerHandshake handshake("secret", {.from = from, .to = to}, random_bytes());
+    say(socket, handshake.hello());
+    say(socket, handshake.answer(hear(socket, CallerHandshake::kChallengeBytes)));
+    EXPECT_EQ(hear(socket, 1), std::string(1, CallerHandshake::kWelcome));
+    return socket;
+  }
+  static void say(const FileDescriptor& socket, std::string_view bytes) {
+    EXPECT_EQ(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  static void say(const FileDescriptor& socket, const FrameHeader& header) {
+    say(socket, std::string_view(reinterpret_cast<const char*>(&header), sizeof(header)));
+  }
+  std::string hear(const FileDescriptor& socket, std::size_t bytes) {
+    std::string text(bytes, '\0');
+    std::size_t got = 0;
+    EXPECT_TRUE(until([&] {
+      const ssize_t more = recv(socket.get(), text.data() + got, bytes - got, MSG_DONTWAIT);
+      got += static_cast<std::size_t>(std::max<ssize_t>(more, 0));
+      return got == bytes;
+    }));
+    return text;
+  }
+  bool is_hung_up(const FileDescriptor& socket) {
+    char byte = 0;
+    return until([&] { return recv(socket.get(), &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET; });
+  }
+
+  std::optional<Address> first_address_;  // of everyone, before the one where it listens
+  std::vector<Endpoint> endpoints_;
   std::vector<std::unique_ptr<Mesh>> meshes_;
   std::vector<Word> notes_, lost_;
 };
@@ -138,13 +188,9 @@ TEST_F(Meshes, WhoDoesNotKnowTheSecretIsThrownOut) {
 
 TEST_F(Meshes, GarbageIsThrownOutAndOthersDoNotNotice) {
   open(2);
-  const FileDescriptor stranger = begin_connect("127.0.0.1", doors_[1].port);
-  pollfd ready{.fd = stranger.get(), .events = POLLOUT, .revents = 0};
-  ASSERT_EQ(poll(&ready, 1, 5000), 1);
-  const std::string garbage(1000, 'G');
-  EXPECT_EQ(send(stranger.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 1000);
-  char answer = 0;
-  EXPECT_TRUE(until([&] { return recv(stranger.get(), &answer, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET; }));
+  const FileDescriptor stranger = connect_to(1);
+  say(stranger, std::string(1000, 'G'));
+  EXPECT_TRUE(is_hung_up(stranger));
   mesh(0).note(1, "still there?");
   EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
   EXPECT_TRUE(lost_.empty());
@@ -174,21 +220,188 @@ TEST_F(Meshes, WhoDoesNotCallIsNamed) {
   }
 }
 
-TEST(Addresses, NearOnesFirst) {
-  const std::vector<std::string> mine{"10.1.0.5", "192.168.7.1", "127.0.0.1"};
-  EXPECT_EQ(order_addresses(mine, {"127.0.0.1", "172.16.0.9", "192.168.7.9", "10.1.0.6"}, false),
-            (std::vector<std::string>{"192.168.7.9", "10.1.0.6", "172.16.0.9"}));
-  EXPECT_EQ(order_addresses(mine, {"10.1.0.5", "127.0.0.1"}, true).front(), "127.0.0.1");
+TEST_F(Meshes, WhatAPeerAnnouncesIsCheckedBeforeItIsBelieved) {
+  constexpr std::uint64_t kHuge = ~std::uint64_t{0};
+  const std::vector<std::pair<FrameHeader, std::string>> wrong{
+      {{.magic = 7}, "no message begins like this"},
+      {{.kind = static_cast<FrameKind>(1)}, "no messages of kind 1"},
+      {{.kind = FrameKind::Message, .tag = {.channel = 0, .lane = Tag::kLanes}}, "no lane 32"},
+      {{.kind = FrameKind::Message, .bytes = kHuge}, "announced a message"},
+      {{.kind = FrameKind::Note, .bytes = std::uint64_t{1} << 30}, "announced a message"}};
+  open(static_cast<int>(wrong.size()) + 1);
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    const int rank = static_cast<int>(i) + 1;
+    const FileDescriptor peer = connect_as(rank, 0);
+    say(peer, wrong[i].first);
+    EXPECT_TRUE(is_hung_up(peer)) << wrong[i].second;
+    ASSERT_EQ(lost_.size(), i + 1);
+    EXPECT_EQ(lost_.back().about, rank);
+    EXPECT_NE(lost_.back().text.find(wrong[i].second), std::string::npos) << lost_.back().text;
+  }
 }
 
-TEST(Doors, AnInterfaceThatIsNotThereIsAMistake) {
-  try {
-    open_door("nonsense0");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    EXPECT_NE(std::string(error.what()).find("lo (127.0.0.1)"), std::string::npos) << error.what();
+TEST_F(Meshes, AMessageOfAnotherLengthThanExpectedIsTheEndOfItsSender) {
+  open(3);
+  const Parcel asked = mesh(0).receive(1, {}, Cargo(8));
+  mesh(1).send(0, {}, cargo_of("five!"));
+  const auto lost_by_0 = [&](int peer) {
+    const auto found =
+        std::ranges::find_if(lost_, [peer](const Word& one) { return one.at == 0 && one.about == peer; });
+    return found == lost_.end() ? std::string() : found->text;
+  };
+  EXPECT_TRUE(until([&] { return !lost_by_0(1).empty(); }));
+  EXPECT_EQ(lost_by_0(1), "it sent 5 bytes where 8 were expected");
+  mesh(2).send(0, {}, cargo_of("five!"));
+  EXPECT_TRUE(until([&] { return mesh(0).waiting(2, {}); }));
+  EXPECT_FALSE(mesh(0).receive(2, {}, Cargo(8))->done);
+  EXPECT_EQ(lost_by_0(2), "it sent 5 bytes where 8 were expected");
+  EXPECT_FALSE(asked->done);
+}
+
+TEST_F(Meshes, WhoSaysNothingIsThrownOutAfterAWhile) {
+  open(2, {}, {.patience = 1s});
+  const FileDescriptor silent = connect_to(1), slow = connect_to(1);
+  say(slow, "half");
+  EXPECT_TRUE(is_hung_up(silent));
+  EXPECT_TRUE(is_hung_up(slow));
+}
+
+TEST_F(Meshes, StrangersAreFewAndDoNotKeepRanksOut) {
+  open(2, {}, {.patience = 20s, .most_strangers = 3});
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect_to(1));
+  EXPECT_TRUE(is_hung_up(strangers.front())) << "long before its time is over";
+  mesh(0).note(1, "let me in");
+  EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
+  EXPECT_TRUE(lost_.empty());
+}
+
+// It had no room for us, or was stopped for so long that our time with it was over.
+TEST_F(Meshes, WhoIsHungUpOnCallsAgain) {
+  open(2);
+  Listening busy = listen_for_peers("127.0.0.1", true);
+  Mesh::Options options{.rank = 0, .endpoints = endpoints_, .secret = "secret", .names = {"rank 0", "rank 1"}};
+  options.endpoints[1] = busy.endpoint;
+  Mesh caller(listen_for_peers("127.0.0.1", true).sockets, options);
+  caller.note(1, "hello");
+  for (int times = 0; times < 3; ++times) {
+    FileDescriptor socket;
+    EXPECT_TRUE(until([&] {
+      caller.pump();
+      if (!socket) socket = FileDescriptor(accept4(busy.sockets.front().get(), nullptr, nullptr, SOCK_CLOEXEC));
+      return static_cast<bool>(socket);
+    }));
   }
+}
+
+// An address that many machines have, say, where something else listens and waits for its callers to speak.
+TEST_F(Meshes, AnAddressThatDoesNotAnswerIsGivenUpForTheNext) {
+  first_address_ = Address{"127.0.0.2", 32};
+  open(2, {}, {.patience = 1s});
+  FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(endpoints_[1].port);
+  inet_pton(AF_INET, "127.0.0.2", &name.sin_addr);
+  ASSERT_EQ(bind(silent.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+  ASSERT_EQ(::listen(silent.get(), 5), 0);
+  mesh(0).note(1, "hello");
+  EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
+  EXPECT_TRUE(lost_.empty());
+}
+
+// A debugger, or a machine that is suspended: its kernel answers, and tells that there is no room.
+TEST_F(Meshes, ARankThatIsStoppedWhileMuchIsSentToItIsNotTakenForDead) {
+  open(2, {}, {.patience = 1s});
+  const std::string large(64 << 20, 'x');
+  mesh(0).note(1, "hello");
+  EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
+  const Parcel sent = mesh(0).send(1, {}, cargo_of(large));
+  const Cargo got(large.size());
+  const Parcel received = mesh(1).receive(0, {}, got);
+  for (const Deadline stopped = Deadline::after(6s); !stopped.passed();) {
+    mesh(0).pump();
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_FALSE(sent->done) << "it has been stopped in the middle";
+  EXPECT_TRUE(until([&] { return received->done; }));
+  EXPECT_TRUE(lost_.empty());
+  EXPECT_TRUE(text_of(got) == large);
+}
+
+// With timers set, descriptor() is what wakes: nobody has to look again and again.
+TEST_F(Meshes, NobodyMustLookForAPeerThatIsGone) {
+  open(2);
+  meshes_[1].reset();
+  mesh(0).note(1, "anyone?");
+  for (int wakes = 0; lost_.empty(); ++wakes) {
+    ASSERT_LT(wakes, 20);
+    EXPECT_FALSE(mesh(0).must_be_pumped());
+    pollfd wanted{.fd = mesh(0).descriptor(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&wanted, 1, 20'000), 1);
+    mesh(0).pump();
+  }
+}
+
+// Takes all descriptors there are, but for some.
+class NoDescriptors {
+ public:
+  explicit NoDescriptors(int left) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = 100;
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (FileDescriptor more; (more = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));)
+      taken_.push_back(std::move(more));
+    EXPECT_EQ(errno, EMFILE);
+    for (int i = 0; i < left; ++i) taken_.pop_back();
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+  std::vector<FileDescriptor> taken_;
+};
+
+TEST_F(Meshes, WithoutDescriptorsItWaitsUntilThereAreSome) {
+  std::ostringstream said;
+  open(2, {}, {.log = Log({.stream = &said})});
+  {
+    const FileDescriptor caller = begin_connect("127.0.0.1", endpoints_[1].port);
+    const NoDescriptors none(0);
+    EXPECT_TRUE(until([&] { return said.str().find("out of file descriptors (limit 100)") != std::string::npos; }));
+    int busy = 0;
+    for (const Deadline end = Deadline::after(1s); !end.passed(); std::this_thread::sleep_for(1ms))
+      busy += mesh(1).pump() ? 1 : 0;
+    EXPECT_LE(busy, 10) << "it asks again and again";
+  }
+  mesh(0).note(1, "now there are some");
+  EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
+}
+
+TEST_F(Meshes, WhoCannotCallForWantOfDescriptorsSaysSo) {
+  open(2);
+  const NoDescriptors none(0);
+  mesh(0).note(1, "hello");
+  EXPECT_TRUE(until([&] { return !lost_.empty(); }));
+  EXPECT_NE(lost_.front().text.find("out of file descriptors (limit 100)"), std::string::npos) << lost_.front().text;
+}
+
+// A worker of a DataLoader, say, that outlives its parent.
+TEST_F(Meshes, AForkedChildDoesNotHideTheEndOfItsParent) {
+  open(2);
+  mesh(0).note(1, "hello");
+  mesh(1).note(0, "hello");
+  EXPECT_TRUE(until([&] { return notes_.size() == 2; }));
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  meshes_[1].reset();
+  EXPECT_TRUE(until([&] { return !lost_.empty(); }));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 }  // namespace

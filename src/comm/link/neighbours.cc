@@ -10,8 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/base/error.h"
 #include "ronde/comm/detail/unix_socket.h"
 #include "ronde/comm/link/layout.h"
@@ -27,6 +25,13 @@ std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::getline(file, id);
   return id;
+}
+
+// "net:[4026531840]"; empty where the system does not tell.
+std::string network_namespace() {
+  std::array<char, 64> text{};
+  const ssize_t length = readlink("/proc/self/ns/net", text.data(), text.size());
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
 // Messages have borders: a rank may say several things.
@@ -115,13 +120,6 @@ ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
   return {card.rank, std::move(arena)};
 }
 
-FileDescriptor connect_to(const Introduction& peer, const std::string& whom) {
-  FileDescriptor socket = make_socket();
-  const UnixAddress name = unix_address(peer.address);
-  if (connect(socket.get(), name.get(), name.length) != 0) throw Error::system(errno, "cannot reach {}", whom);
-  return socket;
-}
-
 FileDescriptor accept_from(int listener, Deadline until) {
   for (;;) {
     FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -144,7 +142,8 @@ class Introductions {
     std::vector<FileDescriptor> arenas(neighbours_.ranks.size());
     neighbours_.sockets.resize(neighbours_.ranks.size());
     for (int peer = 0; peer < me_; ++peer) {
-      socket(peer) = connect_to(neighbours_.job[static_cast<std::size_t>(rank(peer))], name(peer));
+      socket(peer) = connect_unix(neighbours_.job[static_cast<std::size_t>(rank(peer))].address, SOCK_SEQPACKET,
+                                  name(peer), until_);
       send_card(socket(peer).get(), me_, mine, name(peer), until_);
     }
     for (int i = me_ + 1; i < size; ++i) {
@@ -185,27 +184,26 @@ std::vector<int> number_nodes(const std::vector<Introduction>& job) {
   return node_of;
 }
 
-std::string write_door(const Door& door, const std::string& secret) {
-  return nlohmann::json{{"addresses", door.addresses}, {"port", door.port}, {"secret", secret}}.dump();
-}
-
 // Everyone tells where it listens; rank 0 says the word by which ranks of this job know each other.
 std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Neighbours& neighbours, const Meeting& meeting,
                                 Deadline until) {
-  OpenDoor open = open_door(meeting.interfaces);
-  const auto blobs = bootstrap.exchange(write_door(open.door, random_address()), until);
-  Mesh::Options options{.rank = bootstrap.rank(), .patience = meeting.patience};
   const std::string& here = neighbours.job[static_cast<std::size_t>(bootstrap.rank())].machine;
+  const bool only_here = std::ranges::all_of(neighbours.job, [&](const auto& one) { return one.machine == here; });
+  Listening mine = listen_for_peers(meeting.interfaces, only_here);
+  const std::string secret = bootstrap.rank() == 0 ? random_secret() : "";
+  const auto blobs = bootstrap.exchange(write_endpoint(mine.endpoint, secret), until);
+  Mesh::Options options{.rank = bootstrap.rank(), .patience = meeting.patience, .log = meeting.log};
   for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
-    const auto json = nlohmann::json::parse(blobs[rank], nullptr, false);
-    if (!json.is_object()) throw Error(Error::Kind::System, "a rank said something else than where it listens");
-    if (rank == 0) options.secret = json.at("secret");
+    ToldEndpoint told = read_endpoint(blobs[rank]);
+    if (rank == 0) options.secret = std::move(told.secret);
     const Introduction& peer = neighbours.job[rank];
-    options.doors.push_back(
-        {order_addresses(open.door.addresses, json.at("addresses"), peer.machine == here), json.at("port")});
+    told.endpoint.addresses =
+        order_addresses(mine.endpoint.addresses, std::move(told.endpoint.addresses), peer.machine == here);
+    options.endpoints.push_back(std::move(told.endpoint));
     options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
-  auto mesh = std::make_unique<Mesh>(std::move(open.listener), std::move(options));
+  if (options.secret.empty()) throw Error(Error::Kind::System, "rank 0 has told no secret for the job's connections");
+  auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(options));
   const Partners partners = first_partners(neighbours.node_of, bootstrap.rank());
   mesh->meet(partners.call, partners.called_by, until);
   return mesh;
@@ -232,34 +230,19 @@ Partners first_partners(const std::vector<int>& node_of, int rank) {
   return partners;
 }
 
-std::string write_introduction(const Introduction& mine) {
-  nlohmann::json quotas = nlohmann::json::array();
-  for (const topology::CpuQuota& quota : mine.quotas) quotas.push_back({quota.group, quota.cores});
-  return nlohmann::json{{"host", mine.host}, {"node", mine.node},       {"address", mine.address}, {"pid", mine.pid},
-                        {"cpus", mine.cpus}, {"machine", mine.machine}, {"quotas", quotas}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Introduction read_introduction(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("pid") || !json.contains("cpus") || !json.contains("machine") ||
-      !json.contains("quotas"))
-    throw Error(Error::Kind::System, "a rank introduced itself with something else than an introduction");
-  std::vector<topology::CpuQuota> quotas;
-  for (const auto& quota : json.at("quotas")) quotas.push_back({quota.at(0), quota.at(1)});
-  return {json.at("host"), json.at("node"),    json.at("address"), json.at("pid"),
-          json.at("cpus"), json.at("machine"), std::move(quotas)};
-}
-
 Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadline until) {
-  const std::string host = topology::host_name(), address = random_address(), machine = boot_id();
+  const std::string host = topology::host_name(), address = random_address();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
-  // Containers may share a host name and cloned machines a boot id, but not both.
-  std::string identity = machine + " " + host;
+  Identity identity = identify(boot_id(), network_namespace(), host);
   if (meeting.pretend_nodes > 1)
-    identity += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), meeting.pretend_nodes));
-  const Introduction mine{
-      host, identity, address, getpid(), topology::affinity_of_this_thread().format(), machine, topology::cpu_quotas()};
+    identity.node += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), meeting.pretend_nodes));
+  const Introduction mine{host,
+                          identity.node,
+                          address,
+                          getpid(),
+                          topology::affinity_of_this_thread().format(),
+                          identity.machine,
+                          topology::cpu_quotas()};
   Neighbours neighbours;
   std::vector<RankCores> cores;
   for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
@@ -275,6 +258,7 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadlin
 
   FileDescriptor arena = Mapping::make_file(meeting.arena_bytes);
   auto files = Introductions(neighbours, me, listener.get(), until).arenas(arena.get());
+  for (const FileDescriptor& socket : neighbours.sockets) neighbours.guards.emplace_back(socket.get());
   files[static_cast<std::size_t>(me)] = std::move(arena);
   Node::Arenas arenas;
   for (const FileDescriptor& file : files)

@@ -7,27 +7,16 @@
 #include <vector>
 
 #include "ronde/base/clock.h"
+#include "ronde/base/log.h"
 #include "ronde/comm/bootstrap.h"
+#include "ronde/comm/detail/close_on_fork.h"
+#include "ronde/comm/link/introduction.h"
 #include "ronde/comm/link/mapping.h"
 #include "ronde/comm/link/mesh.h"
 #include "ronde/comm/link/node.h"
 #include "ronde/topology/cpu_quota.h"
 
 namespace ronde::comm::detail {
-
-// A rank of the job, as it introduces itself to the others.
-struct Introduction {
-  std::string host;
-  std::string node;     // what tells machines apart: boot id and host name
-  std::string address;  // of a socket where ranks of the same node find it
-  int pid = 0;
-  std::string cpus = {};                        // that it may use
-  std::string machine = {};                     // boot id: the same for pretended nodes
-  std::vector<topology::CpuQuota> quotas = {};  // of its control groups
-};
-std::string write_introduction(const Introduction& mine);
-// FAILS WITH: System for text that is none.
-Introduction read_introduction(const std::string& text);
 
 // This rank's connection to the ranks of its node: their arenas, mapped, and a socket to each of them that closes when
 // its process ends, however it ends. And to those of other nodes, if there are any.
@@ -37,6 +26,7 @@ struct Neighbours {
   int cpus = 1;                         // that these have together: fewer than ranks, and they must not spin
   std::shared_ptr<Node> node;           // its ranks are positions in `ranks`
   std::vector<FileDescriptor> sockets;  // by position; the own one is empty
+  std::vector<CloseOnFork> guards;      // of the sockets: forked children do not keep them
   std::vector<int> node_of;             // by rank of the job; nodes are numbered by their lowest rank
   std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
   std::shared_ptr<Post> data;           // what carries data between nodes; none: the mesh
@@ -48,9 +38,10 @@ struct Neighbours {
 struct Meeting {
   std::size_t arena_bytes = std::size_t{1} << 30;  // reserved, not used
   int pretend_nodes = 1;                           // ranks act as if they were on so many machines
-  std::string interfaces = {};                     // see open_door()
+  std::string interfaces = {};                     // see listen_for_peers()
   std::chrono::seconds patience{6};                // see Mesh
-  bool tcp_only = false;                           // also where the bootstrap brings something better along
+  Log log = Log();
+  bool tcp_only = false;  // also where the bootstrap brings something better along
 };
 
 // All ranks of the job call it at the same time.

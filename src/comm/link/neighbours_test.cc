@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/detail/unix_socket.h"
 #include "ronde/comm/socket_bootstrap.h"
 
 namespace ronde::comm::detail {
@@ -26,7 +27,61 @@ TEST(Introduction, SurvivesTheTrip) {
   EXPECT_EQ(there.cpus, "0-3");
   EXPECT_EQ(there.machine, "id");
   EXPECT_EQ(there.quotas, (std::vector<topology::CpuQuota>{{"30:7", 1.5}, {"30:1", 4.0}}));
-  EXPECT_THROW(read_introduction("garbage"), Error);
+  for (const char* wrong :
+       {"garbage", "{}", "[]", R"({"host":1,"node":"n","address":"@x","pid":7,"cpus":"0","machine":"m","quotas":[]})",
+        R"({"host":"h","node":"n","address":"@x","pid":"7","cpus":"0","machine":"m","quotas":[]})"})
+    EXPECT_THROW(read_introduction(wrong), Error) << wrong;
+}
+
+TEST(Identity, RanksShareMemoryWhenMachineNetworkAndHostNameAreTheSame) {
+  const Identity mine = identify("boot", "net:[1]", "b2");
+  EXPECT_EQ(identify("boot", "net:[1]", "b2").node, mine.node);
+  EXPECT_NE(identify("other boot", "net:[1]", "b2").node, mine.node);
+  EXPECT_NE(identify("boot", "net:[2]", "b2").node, mine.node) << "their Unix sockets do not reach each other";
+  EXPECT_NE(identify("boot", "net:[1]", "b3").node, mine.node);
+}
+
+TEST(Identity, TheLoopbackLeadsToRanksOfOneNetworkNamespace) {
+  EXPECT_EQ(identify("boot", "net:[1]", "b2").machine, identify("boot", "net:[1]", "b3").machine);
+  EXPECT_NE(identify("boot", "net:[1]", "b2").machine, identify("boot", "net:[2]", "b2").machine);
+  EXPECT_NE(identify("", "net:[1]", "b2").machine, identify("", "net:[1]", "b3").machine);
+}
+
+class FullQueue : public testing::Test {
+ protected:
+  FullQueue() {
+    const UnixAddress name = unix_address(address_);
+    EXPECT_EQ(bind(listener_.get(), name.get(), name.length), 0);
+    EXPECT_EQ(listen(listener_.get(), 0), 0);
+    for (;;) {
+      FileDescriptor socket = make_unix_socket(SOCK_SEQPACKET);
+      if (connect(socket.get(), name.get(), name.length) != 0) break;
+      queued_.push_back(std::move(socket));
+    }
+    EXPECT_EQ(errno, EAGAIN);
+  }
+
+  const std::string address_ = random_address();
+  FileDescriptor listener_ = make_unix_socket(SOCK_SEQPACKET);
+  std::vector<FileDescriptor> queued_;
+};
+
+TEST_F(FullQueue, IsTriedAgainUntilThereIsRoom) {
+  std::jthread accepts([&] {
+    std::this_thread::sleep_for(50ms);
+    FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  });
+  EXPECT_TRUE(connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(20s)));
+}
+
+TEST_F(FullQueue, IsNotTriedForEver) {
+  try {
+    connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(50ms));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Timeout);
+    EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+  }
 }
 
 class Meet : public testing::TestWithParam<int> {};

@@ -16,6 +16,7 @@ namespace {
 // Kinds of notes.
 constexpr char kRefused = 'r', kWake = 'w', kAsk = 'q', kAnswer = 'a';
 
+constexpr std::uint64_t kLongestText = 1 << 30;  // that members tell each other
 constexpr std::string_view kWhat = "a note between nodes";
 
 std::string pack(const std::vector<std::string>& texts) {
@@ -115,6 +116,8 @@ Task NodesLink::receive_text(int from, std::string& text) {
   co_await arrives(mesh_.receive(from, tag(kTextLane), length));
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, length.data(), sizeof(bytes));
+  if (bytes > kLongestText)
+    throw Error(Error::Kind::System, fmt::format("rank {} announced a text of {} bytes", from, bytes));
   const Cargo content(bytes);
   co_await arrives(mesh_.receive(from, tag(kTextLane), content));
   text.assign(reinterpret_cast<const char*>(content.data()), bytes);
@@ -259,7 +262,9 @@ void NodesLink::heard(int from, char kind, std::string_view content) {
     answer = {.combine = number, .silent = {}};
     const std::vector<std::string> missing = unpack(content);
     for (std::size_t i = 0; i + 1 < missing.size(); i += 2) {
-      answer.silent.push_back(parse_number<int>(missing[i]).value_or(0));
+      const int member = parse_number<int>(missing[i]).value_or(-1);
+      if (member < 0 || member >= size()) continue;
+      answer.silent.push_back(member);
       status_.elsewhere(rank_of(answer.silent.back()), missing[i + 1]);
     }
   }

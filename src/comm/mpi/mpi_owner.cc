@@ -1,6 +1,8 @@
 #include "ronde/comm/mpi/mpi_owner.h"
 
 #include <array>
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "ronde/base/library.h"
 #include "ronde/base/settings.h"
 #include "ronde/base/text.h"
+#include "ronde/base/thread.h"
 #include "ronde/comm/mpi/find_plugin.h"
 
 namespace ronde::comm::detail {
@@ -54,6 +57,30 @@ const RondeMpi* load_plugin(const Environment& environment) {
                          join(tried, "; "));
 }
 
+// MPI_Init waits for all ranks, and nothing can make it return: so the process ends, and its launcher the others.
+class InitLimit {
+ public:
+  explicit InitLimit(const Deadline& until) {
+    if (!until.at()) return;
+    thread_ = std::jthread([this, at = *until.at()](const std::stop_token& stop) {
+      name_this_thread("ronde mpi start");
+      std::unique_lock lock(mutex_);
+      if (returned_.wait_until(lock, stop, at, [&] { return stop.stop_requested(); })) return;
+      if (stop.stop_requested()) return;
+      std::fputs(
+          "MPI_Init did not return within comm.start_timeout: not all ranks have come to it, or MPI cannot connect "
+          "their hosts; this rank ends\n",
+          stderr);
+      std::_Exit(1);
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any returned_;
+  std::jthread thread_;  // its destructor asks it to stop
+};
+
 std::string text_from(void (*ask)(char*, int)) {
   std::array<char, kLongestVersion> text{};
   ask(text.data(), kLongestVersion);
@@ -62,9 +89,9 @@ std::string text_from(void (*ask)(char*, int)) {
 
 }  // namespace
 
-MpiOwner& MpiOwner::get(const Environment& environment) {
+MpiOwner& MpiOwner::get(const Environment& environment, const Deadline& until) {
   std::lock_guard lock(mutex());
-  if (!owner()) owner().reset(new MpiOwner(environment));
+  if (!owner()) owner().reset(new MpiOwner(environment, until));
   return *owner();
 }
 
@@ -76,30 +103,49 @@ bool MpiOwner::program_has_started() {
   return flag != 0;
 }
 
-MpiOwner::MpiOwner(const Environment& environment) : table_(load_plugin(environment)) {
+MpiOwner::MpiOwner(const Environment& environment, const Deadline& until) : table_(load_plugin(environment)) {
   version_ = text_from(table_->library);
   library_ = loaded_mpi_library();
   if (table_->finalized())
     throw Error::bad_input("this program has already called MPI_Finalize; an engine must be made before that");
-  if (!table_->initialized()) start(environment);
+  if (!table_->initialized()) start(environment, until);
   int level = 0;
   check(table_->thread_level(&level), "MPI_Query_thread");
   if (level < RondeMpi::kSerialized)
     throw Error::bad_input(
         "this program has started MPI for one thread only; call MPI_Init_thread with MPI_THREAD_SERIALIZED, or with "
         "MPI_THREAD_MULTIPLE if it calls MPI itself while the engine lives");
-  check(table_->open(&rank_, &size_, &largest_tag_), "MPI_Comm_dup");
+  open(until);
   if (const std::string trouble = trouble_with_world(environment, size_, library_, version_); !trouble.empty())
     throw Error(Error::Kind::BadInput, trouble);
 }
 
-void MpiOwner::start(const Environment& environment) {
+// A rank that never comes would keep the others here for ever.
+void MpiOwner::open(const Deadline& until) {
+  for (int i = 0; i < RondeMpi::kCommunicators; ++i) {
+    check(table_->begin_open(), "MPI_Comm_idup");
+    int done = 0;
+    while ((done = table_->step_done()) == 0) {
+      if (until.passed())
+        throw Error(Error::Kind::Timeout,
+                    "MPI has started, but not all ranks have made an engine within comm.start_timeout");
+      std::this_thread::sleep_for(100us);
+    }
+    if (done < 0) check(-done, "MPI_Comm_idup");
+  }
+  check(table_->describe(&rank_, &size_, &largest_tag_), "MPI_Comm_size");
+}
+
+void MpiOwner::start(const Environment& environment, const Deadline& until) {
   if (const std::string trouble = trouble_before_start(environment, library_, version_); !trouble.empty())
     throw Error(Error::Kind::BadInput, trouble);
   // Open MPI spins where it waits, also when ranks outnumber cores; ours never wait in it for long.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
   int provided = 0;
-  check(table_->init(&provided), "MPI_Init_thread");
+  {
+    const InitLimit limit(until);
+    check(table_->init(&provided), "MPI_Init_thread");
+  }
   started_by_us_ = true;
   std::atexit(end);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "ronde/base/clock.h"
 #include "ronde/base/environment.h"
 #include "ronde/comm/mpi/launcher_check.h"
 #include "ronde/comm/mpi/plugin.h"
@@ -14,8 +15,10 @@ namespace ronde::comm::detail {
 class MpiOwner {
  public:
   // Loads the plugin that fits, starts MPI unless the program has, and opens our communicator; the next time it gives
-  // the same. FAILS WITH: BadInput when launcher and library do not belong together, or threads are too few; System.
-  static MpiOwner& get(const Environment& environment);
+  // the same. FAILS WITH: BadInput when launcher and library do not belong together, or threads are too few; Timeout
+  // when not all ranks have come to make the communicator; System. MPI_Init cannot be left: when it takes too long, the
+  // process says so and ends with code 1.
+  static MpiOwner& get(const Environment& environment, const Deadline& until = {});
   // Is an MPI library in this process that the program has initialised?
   static bool program_has_started();
 
@@ -31,8 +34,9 @@ class MpiOwner {
   MpiOwner& operator=(const MpiOwner&) = delete;
 
  private:
-  explicit MpiOwner(const Environment& environment);
-  void start(const Environment& environment);
+  MpiOwner(const Environment& environment, const Deadline& until);
+  void start(const Environment& environment, const Deadline& until);
+  void open(const Deadline& until);
   static void end();
 
   const RondeMpi* table_ = nullptr;

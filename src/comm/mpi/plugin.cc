@@ -65,13 +65,15 @@ int thread_level(int* provided) {
   return code;
 }
 
-int open_world(int* rank, int* size, int* largest_tag) {
-  if (ours == MPI_COMM_NULL) {
-    if (const int code = MPI_Comm_dup(MPI_COMM_WORLD, &ours); code != MPI_SUCCESS) return code;
-    if (const int code = MPI_Comm_dup(MPI_COMM_WORLD, &last); code != MPI_SUCCESS) return code;
-    MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(last, MPI_ERRORS_RETURN);
-  }
+int begin_open() {
+  if (ours == MPI_COMM_NULL) return MPI_Comm_idup(MPI_COMM_WORLD, &ours, &step);
+  if (last == MPI_COMM_NULL) return MPI_Comm_idup(MPI_COMM_WORLD, &last, &step);
+  return MPI_SUCCESS;
+}
+
+int describe(int* rank, int* size, int* largest_tag) {
+  MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(last, MPI_ERRORS_RETURN);
   MPI_Comm_rank(ours, rank);
   MPI_Comm_size(ours, size);
   void* value = nullptr;
@@ -167,7 +169,8 @@ constexpr RondeMpi kTable{
     .finalized = finalized,
     .init = init,
     .thread_level = thread_level,
-    .open = open_world,
+    .begin_open = begin_open,
+    .describe = describe,
     .finalize = finalize,
     .error_text = error_text,
     .begin_sizes = begin_sizes,

@@ -8,7 +8,7 @@
 extern "C" {
 
 struct RondeMpi {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   static constexpr int kSerialized = 2;  // the third of MPI's four thread levels
 
   int version;
@@ -19,9 +19,13 @@ struct RondeMpi {
   int (*finalized)();
 
   // These return 0, or a code that error_text() explains.
-  int (*init)(int* provided);                           // asks for kSerialized
-  int (*thread_level)(int* provided);                   // of an MPI that runs already
-  int (*open)(int* rank, int* size, int* largest_tag);  // our own communicator, over all ranks
+  int (*init)(int* provided);          // asks for kSerialized
+  int (*thread_level)(int* provided);  // of an MPI that runs already
+  // Our own communicators, over all ranks. They are made one by one: begin_open(), then step_done() until it is done,
+  // kCommunicators times. Then what they are.
+  static constexpr int kCommunicators = 2;
+  int (*begin_open)();
+  int (*describe)(int* rank, int* size, int* largest_tag);
   int (*finalize)();
   void (*error_text)(int code, char* text, int room);
 
