@@ -63,12 +63,25 @@ def test_a_machine_that_is_cut_off(job):
     kill_all(two, "node2")
 
 
-def test_a_machine_that_dies(job):
+def test_a_machine_that_dies_unheard(job):
     two, process = job
     two.tell("cut", "node2")
     kill_all(two, "node2")
     (two.folder / "lost").touch()
     assert_goes_on_without_node2(two, process)
+
+
+def test_a_machine_whose_death_the_launcher_sees(job, mpi):
+    two, process = job
+    kill_all(two, "node2")
+    (two.folder / "lost").touch()
+    if mpi == "openmpi":
+        assert_goes_on_without_node2(two, process)
+        return
+    # hydra ends everything at once, before any rank reports: nothing is known of any machine, and none is left out.
+    code, said = process.wait(SECONDS), (two.folder / "err").read_text()
+    assert code == 0, said
+    assert "restart 1 of 1 (exit code 255)" in said
 
 
 def test_a_machine_whose_rank_fails_is_left_out_as_before(job):
