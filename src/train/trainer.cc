@@ -145,10 +145,12 @@ void Trainer::require_kept() const {
 void Trainer::say_complete() const {
   if (session_.rank() != 0) return;
   const std::string folder = output_folder(session_.settings()).string();
-  const std::string why = complete() ? "is complete"
-                                     : fmt::format("has reached train.target_accuracy = {} ({})",
-                                                   session_.settings().get<"train.target_accuracy">(),
-                                                   text_of(outcome_.results.measures.front(), 2));
+  std::string why = "is complete";
+  if (!complete()) {
+    const Measure& main = outcome_.results.measures.front();
+    why = fmt::format("has reached train.target_accuracy = {} ({} {})",
+                      session_.settings().get<"train.target_accuracy">(), main.name, text_of(main, 2));
+  }
   log_.info(
       "the training in {} {}, after {} steps; 'ronde eval {}' evaluates it, and checkpoint.resume=none or another "
       "output.dir trains anew",
