@@ -49,4 +49,22 @@ std::int64_t ChunkOrder::operator[](std::int64_t position) const {
   return chunks_[chunk].begin + (place - begins_[chunk]);
 }
 
+std::optional<std::vector<Range>> chunks_of_places(std::span<const Range> chunks, std::int64_t places,
+                                                   const std::function<std::int64_t(std::int64_t place)>& index) {
+  std::vector<Range> found;
+  std::int64_t place = 0, last = -1;
+  for (const Range& chunk : chunks) {
+    const std::int64_t begin = place;
+    for (; place < places; ++place) {
+      const std::int64_t stored = index(place);
+      if (stored <= last) return {};
+      if (stored >= chunk.end) break;
+      last = stored;
+    }
+    if (place > begin) found.push_back({begin, place});
+  }
+  if (place < places) return {};  // outside of all chunks
+  return found;
+}
+
 }  // namespace ronde::data

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ronde/data/batch_plan.h"
@@ -36,5 +39,10 @@ class ChunkOrder {
   std::uint64_t seed_;
   std::int64_t epoch_;
 };
+
+// The chunks of a source that holds some of the stored samples: as runs of its own places, of which place i is the
+// stored sample index(i). Nothing where index goes back and forth: its samples lie nowhere together. Pure.
+std::optional<std::vector<Range>> chunks_of_places(std::span<const Range> chunks, std::int64_t places,
+                                                   const std::function<std::int64_t(std::int64_t place)>& index);
 
 }  // namespace ronde::data

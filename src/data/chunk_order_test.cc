@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -49,6 +50,27 @@ TEST(ChunkOrder, DiffersByEpochAndSeedAndIsNotSorted) {
   EXPECT_NE(all(1, 0), all(2, 0));
   EXPECT_FALSE(std::ranges::is_sorted(all(1, 0)));
   EXPECT_THROW(ChunkOrder(kChunks, 0, 1, 1), Error);
+}
+
+std::optional<std::vector<Range>> chunks_of(const std::vector<std::int64_t>& stored) {
+  return chunks_of_places(kChunks, std::ssize(stored),
+                          [&](std::int64_t place) { return stored[static_cast<std::size_t>(place)]; });
+}
+
+TEST(ChunksOfPlaces, AreRunsOfWhatLiesInOneChunk) {
+  EXPECT_EQ(chunks_of({0, 9, 10, 24, 25, 62}), (std::vector<Range>{{0, 2}, {2, 4}, {4, 5}, {5, 6}}));
+  EXPECT_EQ(chunks_of({26, 39}), (std::vector<Range>{{0, 2}}));
+  EXPECT_EQ(chunks_of({}), std::vector<Range>());
+  std::vector<std::int64_t> all(63);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(chunks_of(all), (std::vector<Range>{{0, 10}, {10, 25}, {25, 26}, {26, 40}, {40, 63}}));
+}
+
+TEST(ChunksOfPlaces, AreNotThereWherePlacesGoBackAndForth) {
+  EXPECT_EQ(chunks_of({0, 9, 8}), std::nullopt);
+  EXPECT_EQ(chunks_of({30, 0}), std::nullopt);
+  EXPECT_EQ(chunks_of({5, 5}), std::nullopt);
+  EXPECT_EQ(chunks_of({5, 63}), std::nullopt) << "no chunk has it";
 }
 
 TEST(IndexView, ChainsOrdersPartsAndShards) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/data/chunk_order.h"
 #include "ronde/data/flow/bad_samples.h"
 #include "ronde/data/flow/collect.h"
 #include "ronde/data/flow/engine.h"
@@ -27,22 +28,16 @@ void check(const Source& source, const LoaderOptions& options) {
                            options.batch);
 }
 
-// Chunks are of use only where samples come in the order of the files.
-bool lies_in_order(const Source& source) {
-  const std::int64_t last = source.size() - 1;
-  return source.stored() && last >= 0 && source.stored_index(0) == 0 && source.stored_index(last) == last &&
-         source.stored_index(last / 2) == last / 2;
-}
-
 IndexView view_of(const Source& source, const LoaderOptions& options) {
   IndexView view = IndexView(source.size());
   if (source.stored()) view = view.mapped([&source](std::int64_t index) { return source.stored_index(index); });
   if (!options.shuffle) return view;
-  if (options.window < 1 || !lies_in_order(source)) return view.shuffled(options.start.seed);
-  std::vector<Range> chunks;
-  for (const Range chunk : source.stored()->records->chunks())
-    if (chunk.begin < source.size()) chunks.push_back({chunk.begin, std::min(chunk.end, source.size())});
-  return view.shuffled_chunks(std::move(chunks), options.window, options.start.seed);
+  if (options.window >= 1 && source.stored()) {  // also of a part of the samples, as data.split makes them
+    auto chunks = chunks_of_places(source.stored()->records->chunks(), source.size(),
+                                   [&source](std::int64_t place) { return source.stored_index(place); });
+    if (chunks) return view.shuffled_chunks(*std::move(chunks), options.window, options.start.seed);
+  }
+  return view.shuffled(options.start.seed);
 }
 
 }  // namespace

@@ -76,14 +76,14 @@ std::unique_ptr<Source> part_by_key(std::unique_ptr<Source> whole, double from, 
 }
 
 Parts parts_by_key(std::unique_ptr<Source> whole, const SourceOptions& plain, const SourceOptions& separate,
-                   const Shares& shares) {
+                   const Shares& shares, std::uint64_t seed) {
   // Files are opened once for all parts: what differs is how samples are decoded.
   const auto again = [&plain, records = whole->stored()->records] { return stored_as(plain, records); };
   const double first = shares.train, second = shares.train + shares.validation;
   Parts parts;
-  parts.train = part_by_key(std::move(whole), 0, first, plain.seed, "training");
-  if (shares.validation > 0) parts.validation = part_by_key(again(), first, second, plain.seed, "validation");
-  parts.test = shares.test > 0 ? part_by_key(again(), second, 100, plain.seed, "test") : open_source(separate);
+  parts.train = part_by_key(std::move(whole), 0, first, seed, "training");
+  if (shares.validation > 0) parts.validation = part_by_key(again(), first, second, seed, "validation");
+  parts.test = shares.test > 0 ? part_by_key(again(), second, 100, seed, "test") : open_source(separate);
   return parts;
 }
 
@@ -125,7 +125,8 @@ std::unique_ptr<Source> part_of(std::unique_ptr<Source> whole, Range places, std
   return std::make_unique<Part>(std::move(whole), places, seed);
 }
 
-Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split) {
+Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split,
+                 std::uint64_t split_seed) {
   SourceOptions plain = options;  // to be looked at, not to be learned from
   plain.augment = false;
   SourceOptions separate = plain;
@@ -139,11 +140,11 @@ Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::s
         "data.split is '{}', but '{}' comes with test samples of its own: the share of test must be 0, as in 90/10/0",
         split, options.name);
   auto whole = open_source(options);
-  if (whole->stored()) return parts_by_key(std::move(whole), plain, separate, shares);
+  if (whole->stored()) return parts_by_key(std::move(whole), plain, separate, shares, split_seed);
   const Cuts cuts = cut(shares, whole->size());
-  Parts parts{.train = part_of(std::move(whole), cuts.train, options.seed), .validation = nullptr, .test = nullptr};
-  if (shares.validation > 0) parts.validation = part_of(open_source(plain), cuts.validation, options.seed);
-  parts.test = shares.test > 0 ? part_of(open_source(plain), cuts.test, options.seed) : open_source(separate);
+  Parts parts{.train = part_of(std::move(whole), cuts.train, split_seed), .validation = nullptr, .test = nullptr};
+  if (shares.validation > 0) parts.validation = part_of(open_source(plain), cuts.validation, split_seed);
+  parts.test = shares.test > 0 ? part_of(open_source(plain), cuts.test, split_seed) : open_source(separate);
   return parts;
 }
 

@@ -36,11 +36,13 @@ struct Parts {
 };
 
 // The samples of `options` (those for training, augmented as it says) and `test_samples` of those for testing; shared
-// out as `split` says ("60/20/20"), if it says anything, by options.seed. A share for testing is taken from the samples
-// for training, and those that come for testing are left alone; with none, test samples are those that come.
+// out as `split` says ("60/20/20"), if it says anything, by a seed of its own: options.seed changes no part. A share
+// for testing is taken from the samples for training, and those that come for testing are left alone; with none, test
+// samples are those that come.
 // Only samples for training are augmented. Samples in files are shared out by their names, so that none moves to
 // another part when others are added. FAILS WITH: BadInput for shares that cannot be, or a share for testing of a
 // source that has such samples already; as open_source().
-Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split);
+Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split,
+                 std::uint64_t split_seed = 0);
 
 }  // namespace ronde::data

@@ -65,6 +65,23 @@ TEST(Parts, HoldEachSampleOnce) {
   EXPECT_EQ(looks_of(open_parts(options, 0, "60/20/20")), looks) << "every time the same";
 }
 
+TEST(Parts, HaveASeedOfTheirOwn) {
+  // Sample i is the same whatever the seed: only which part has it may change.
+  const auto train = [](std::uint64_t split_seed) {
+    const SourceOptions options{.samples = 100, .resolution = 6, .seed = 3};
+    return looks_of(open_parts(options, 0, "60/20/20", split_seed))[0];
+  };
+  EXPECT_EQ(train(1), train(1));
+  EXPECT_NE(train(1), train(2));
+  const auto classes = [](std::uint64_t seed) {
+    const Parts parts = open_parts({.samples = 100, .resolution = 6, .seed = seed}, 0, "50/25/25", 1);
+    std::vector<std::int64_t> all;  // sample i of the whole is of class i mod 10
+    for (std::int64_t i = 0; i < 50; ++i) all.push_back(sample_of(*parts.train, i).classes[0]);
+    return all;
+  };
+  EXPECT_EQ(classes(1), classes(2)) << "train.seed moves no sample from one part to another";
+}
+
 TEST(Parts, AreChosenBySeedAndNotByPlace) {
   const Parts parts = open_parts({.samples = 100, .resolution = 6}, 0, "50/25/25");
   std::set<std::int64_t> classes;

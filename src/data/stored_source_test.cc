@@ -1,5 +1,6 @@
 #include "ronde/data/stored_source.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -131,6 +132,45 @@ TEST(StoredSource, SameSamplesForAnyNumberOfThreadsAndRanks) {
   const auto reference = all(1, 1);
   for (const int ranks : {1, 2, 4})
     for (const int threads : {1, 2, 8}) EXPECT_EQ(all(ranks, threads), reference) << ranks << " " << threads;
+}
+
+// The order in which an epoch reads a part of records that lie in chunks of ten.
+std::vector<std::int64_t> order_of_part(std::int64_t window) {
+  class Chunked : public Numbered {
+   public:
+    using Numbered::Numbered;
+    std::vector<Range> chunks() const override {
+      std::vector<Range> all;
+      for (std::int64_t begin = 0; begin < size(); begin += 10) all.push_back({begin, begin + 10});
+      return all;
+    }
+  };
+  class EveryThird : public StoredSource {  // as a part of a split: some of the samples, in their order
+   public:
+    using StoredSource::StoredSource;
+    std::int64_t size() const override { return StoredSource::size() / 3; }
+    std::int64_t stored_index(std::int64_t index) const override { return 3 * index; }
+  };
+  const EveryThird source({std::make_shared<Chunked>(300), std::make_shared<Counting>(10), 1}, 0);
+  Loader loader(source, {.batch = 10, .window = window});
+  std::vector<std::int64_t> order;
+  while (const auto batch = loader.next())
+    for (std::int64_t i = 0; i < batch->size(); ++i)
+      order.push_back(static_cast<std::int64_t>(batch->sample(i).features[0]));
+  return order;
+}
+
+TEST(StoredSource, PartsOfASplitAreShuffledByChunksToo) {
+  const auto jumps = [](const std::vector<std::int64_t>& order) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < order.size(); ++i) count += order[i] / 10 != order[i - 1] / 10;
+    return count;
+  };
+  const auto order = order_of_part(1);
+  EXPECT_EQ(jumps(order), 29u) << "each of the 30 chunks is read to its end before the next";
+  EXPECT_FALSE(std::ranges::is_sorted(order));
+  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 100u);
+  EXPECT_GT(jumps(order_of_part(0)), 60u);
 }
 
 TEST(StoredSource, CachedRecordsAreReadOnce) {

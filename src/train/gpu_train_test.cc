@@ -1,6 +1,8 @@
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -84,6 +86,30 @@ TEST_F(GpuTrainings, AGraphChangesNothing) {
     const TensorMap without = after(1, off), with = after(1, on);
     EXPECT_EQ(tests::distance(with, without), 0) << settings.begin()->first << " = " << settings.begin()->second;
   }
+}
+
+// Of one rank, by two passes a step: steps 6, 9, 12 and 15 are launched as graphs that measure.
+TEST_F(GpuTrainings, AGraphMeasuresTheNoiseScaleToo) {
+  const auto trained = [&](const char* graph, const char* precision, const char* every) {
+    const TensorMap found = after(1, {{"train.graph", graph},
+                                      {"train.precision", precision},
+                                      {"train.accumulate", "2"},
+                                      {"train.noise_scale", every}});
+    std::ifstream log(folder_ / "out" / "log.jsonl");
+    std::string line, last;
+    while (std::getline(log, line))
+      if (const auto at = line.find("\"noise_scale\""); at != std::string::npos)
+        last = line.substr(at, line.find(',', at) - at);
+    return std::pair(found, last);
+  };
+  for (const char* precision : {"f32", "f16"})
+    for (const char* every : {"3", "1"}) {
+      const auto [without, expected] = trained("off", precision, every);
+      const auto [with, found] = trained("on", precision, every);
+      EXPECT_EQ(tests::distance(with, without), 0) << precision << ", every " << every;
+      EXPECT_EQ(found, expected) << precision << ", every " << every;
+      EXPECT_FALSE(found.empty());
+    }
 }
 
 TEST_F(GpuTrainings, OneThatCannotBeRecordedSaysWhy) {

@@ -34,4 +34,15 @@ std::string why_no_graph(const GraphFacts& facts) {
   return {};
 }
 
+StepAction next_action(const KindState& kind, bool other_recorded, bool fits) {
+  constexpr int kWarmUps = 3;
+  if (kind.refused) return StepAction::Run;
+  if (kind.recorded) return fits ? StepAction::Launch : StepAction::Run;
+  if (other_recorded && !fits) return StepAction::Run;  // recorded steps have one place for their batches
+  const int needed = other_recorded ? 1 : kWarmUps;
+  const int runs = fits ? kind.runs : 0;
+  if (runs >= needed) return StepAction::Record;
+  return runs == needed - 1 ? StepAction::Rehearse : StepAction::Run;
+}
+
 }  // namespace ronde::train

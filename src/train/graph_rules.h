@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace ronde::train {
@@ -25,5 +26,29 @@ struct GraphFacts {
 
 // Why not, in one sentence; empty: it can. Pure.
 std::string why_no_graph(const GraphFacts& facts);
+
+// Steps of a training are of two kinds, each recorded by itself: an ordinary step has none of the work of measuring in
+// it, and a step that measures (train.noise_scale) is launched as one too.
+enum class StepKind { Ordinary, Measured };
+inline constexpr std::size_t kStepKinds = 2;
+
+// How far the recording of one kind has come.
+struct KindState {
+  int runs = 0;           // steps that have run as they are, of batches that are alike
+  bool recorded = false;  //
+  bool refused = false;   // it could not be recorded
+};
+
+enum class StepAction {
+  Run,       // as it is
+  Rehearse,  // as it is, but as a recorded one exchanges gradients
+  Record,    // and launch
+  Launch,
+};
+
+// What to do with the next step of a kind. The first steps of all run as they are, which lets libraries choose their
+// algorithms and optimizers make their state; a kind that comes when another was recorded needs only to be rehearsed,
+// for the kernels that it alone has. `fits`: its batch is like those of the steps before. Pure; the same on all ranks.
+StepAction next_action(const KindState& kind, bool other_recorded, bool fits);
 
 }  // namespace ronde::train

@@ -1,5 +1,7 @@
 #include "ronde/train/graph_rules.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 namespace ronde::train {
@@ -60,6 +62,57 @@ TEST(GraphRules, SeveralRanksCanByNcclAlone) {
   expect_reason(facts, "model.norm = sync");
   facts.ranks = 1;
   EXPECT_EQ(why_no_graph(facts), "");
+}
+
+// What becomes of steps 1, 2 ... of which every `every`th measures: . run, r rehearsed, R recorded, L launched; large
+// letters for those that measure, in brackets for the recording of one.
+std::string story(int steps, int every) {
+  std::array<KindState, kStepKinds> kinds;
+  std::string told;
+  for (int step = 1; step <= steps; ++step) {
+    const std::size_t kind = every > 0 && step % every == 0 ? 1 : 0;
+    const StepAction action = next_action(kinds[kind], kinds[1 - kind].recorded, step > 1);
+    if (action == StepAction::Run || action == StepAction::Rehearse) ++kinds[kind].runs;
+    if (action == StepAction::Record) kinds[kind].recorded = true;
+    const char* letters = kind == 0 ? ".ecl" : ",ECL";
+    told += letters[static_cast<int>(action)];
+  }
+  return told;
+}
+
+TEST(GraphRules, StepsAreRecordedAfterThreeThatAreAlike) {
+  EXPECT_EQ(story(8, 0), "..ecllll");
+}
+
+TEST(GraphRules, StepsThatMeasureAreRecordedToo) {
+  EXPECT_EQ(story(44, 10),
+            "..eclllll"
+            "E"
+            "lllllllll"
+            "C"
+            "lllllllll"
+            "L"
+            "lllllllll"
+            "L"
+            "llll");
+}
+
+TEST(GraphRules, WhereEveryStepMeasuresThereIsOneKind) {
+  EXPECT_EQ(story(8, 1), ",,ECLLLL");
+}
+
+TEST(GraphRules, KindsThatComeByTurnsDoNotHinderEachOther) {
+  EXPECT_EQ(story(12, 2), ".,.,eEcClLlL");
+}
+
+TEST(GraphRules, ABatchOfAnotherShapeRunsAsItIs) {
+  EXPECT_EQ(next_action({.runs = 3, .recorded = true}, false, false), StepAction::Run);
+  EXPECT_EQ(next_action({.runs = 1}, true, false), StepAction::Run);
+  EXPECT_EQ(next_action({.runs = 2}, false, false), StepAction::Run) << "counting begins anew";
+}
+
+TEST(GraphRules, WhatCannotBeRecordedIsNotTriedAgain) {
+  EXPECT_EQ(next_action({.runs = 5, .refused = true}, true, true), StepAction::Run);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ronde/train/graphed_step.h"
 
+#include <algorithm>
+
 #include "ronde/base/error.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/agree.h"
@@ -26,65 +28,103 @@ bool GraphedStep::fits(const StepBatch& batch) const {
          alike(batch.plain, place_.plain) && batch.global_size() == place_.global_size();
 }
 
-torch::Tensor GraphedStep::run(const StepBatch& batch, const Work& work, const Hooks& hooks) {
+bool GraphedStep::any_recorded() const {
+  return std::ranges::any_of(recordings_, [](const Recording& one) { return one.state.recorded; });
+}
+
+torch::Tensor GraphedStep::run(const StepBatch& batch, StepKind kind, const Work& work, const Hooks& hooks) {
   hooks.prepare();
-  if (!recorded_ && !given_up_) {
-    steps_ = fits(batch) ? steps_ + 1 : 1;  // of batches that are alike
-    if (steps_ > kWarmUps) {
-      record(batch, work, hooks);
-    } else {
-      place_ = batch;
-      if (steps_ == kWarmUps) return rehearse(batch, work, hooks);
-    }
+  if (given_up_) return work(batch);
+  Recording& mine = recording(kind);
+  const bool fit = fits(batch), any = any_recorded();
+  const StepAction action = next_action(mine.state, any && !mine.state.recorded, fit);
+  if (action == StepAction::Launch) return launch(mine, batch, hooks);
+  if (action == StepAction::Record) {
+    record(kind, batch, work, hooks);
+    return mine.state.recorded ? launch(mine, batch, hooks) : work(batch);
   }
-  if (!recorded_ || !fits(batch)) return work(batch);
-  RONDE_SPAN("launch step");
+  if (!any) {
+    if (!fit)  // runs are counted of batches that are alike
+      for (Recording& one : recordings_) one.state.runs = 0;
+    place_ = batch;
+  }
+  if (fit || !any) ++mine.state.runs;
+  return action == StepAction::Rehearse ? rehearse(batch, work, hooks) : work(batch);
+}
+
+void GraphedStep::copy_in(const StepBatch& batch) {
   place_.inputs.copy_(batch.inputs, /*non_blocking=*/true);
   place_.targets.copy_(batch.targets, /*non_blocking=*/true);
   if (batch.mixed()) place_.plain.copy_(batch.plain, /*non_blocking=*/true);
-  graph_.launch();
-  hooks.launched();
-  return result_;
 }
 
-void GraphedStep::record(const StepBatch& batch, const Work& work, const Hooks& hooks) {
+torch::Tensor GraphedStep::launch(Recording& mine, const StepBatch& batch, const Hooks& hooks) {
+  RONDE_SPAN("launch step");
+  copy_in(batch);
+  mine.graph.launch();
+  hooks.launched();
+  return mine.result;
+}
+
+void GraphedStep::record(StepKind kind, const StepBatch& batch, const Work& work, const Hooks& hooks) {
   RONDE_SPAN("record step");
-  place_ = batch;
-  place_.keeps = nullptr;
-  place_.inputs = batch.inputs.clone();
-  place_.targets = batch.targets.clone();
-  place_.plain = batch.mixed() ? batch.plain.clone() : place_.targets;
+  Recording& mine = recording(kind);
+  const auto other = std::ranges::find_if(recordings_, [](const Recording& one) { return one.state.recorded; });
+  const StepGraph* const beside = other == recordings_.end() ? nullptr : &other->graph;
+  if (!beside) {
+    place_ = batch;
+    place_.keeps = nullptr;
+    place_.inputs = batch.inputs.clone();
+    place_.targets = batch.targets.clone();
+    place_.plain = batch.mixed() ? batch.plain.clone() : place_.targets;
+  }
   std::string failure;
   {
     const FixedExchange fixed(hooks);
     try {
-      graph_.record([&] { result_ = work(place_); });
+      mine.graph.record([&] { mine.result = work(place_); }, beside);
     } catch (const Error& error) {
       failure = error.message();
     }
   }
   hooks.recorded();
-  recorded_ = agree(failure, hooks);
+  const std::string why = objection_of_ranks(failure);
+  mine.state.recorded = why.empty();
+  if (why.empty()) return;
+  if (!beside) return give_up(why, hooks);
+  mine.state.refused = true;  // the others go on as they are
+  mine.graph = StepGraph();
+  mine.result = torch::Tensor();
+  if (group_.rank() == 0)
+    log_.info("{} steps are launched piece by piece, since one cannot be recorded: {}",
+              kind == StepKind::Measured ? "measured" : "ordinary", why);
 }
 
 torch::Tensor GraphedStep::rehearse(const StepBatch& batch, const Work& work, const Hooks& hooks) {
-  if (!agree(hooks.why_not_fixed(), hooks)) return work(batch);
+  if (!exchange_can_be_fixed_) {
+    if (const std::string why = objection_of_ranks(hooks.why_not_fixed()); !why.empty()) {
+      give_up(why, hooks);
+      return work(batch);
+    }
+    exchange_can_be_fixed_ = true;
+  }
   const FixedExchange fixed(hooks);
   return work(batch);
 }
 
-bool GraphedStep::agree(const std::string& failure, const Hooks& hooks) {
-  const std::string why = objection(failure, "recorded step", group_);
-  if (why.empty()) return true;
-  if (insists_)
+std::string GraphedStep::objection_of_ranks(const std::string& failure) const {
+  std::string why = objection(failure, "recorded step", group_);
+  if (!why.empty() && insists_)
     throw Error(Error::Kind::System, fmt::format("train.graph is on, but a step cannot be recorded: {}", why));
+  return why;
+}
+
+void GraphedStep::give_up(const std::string& why, const Hooks& hooks) {
   if (group_.rank() == 0) log_.info("steps are launched piece by piece, since one cannot be recorded: {}", why);
   given_up_ = true;
-  graph_ = StepGraph();
-  result_ = torch::Tensor();
+  recordings_ = {};
   place_ = {};
-  hooks.given_up();  // once the graph is gone
-  return false;
+  hooks.given_up();  // once the graphs are gone
 }
 
 }  // namespace ronde::train

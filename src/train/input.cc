@@ -14,7 +14,8 @@ data::Parts open_data(const Session& session) {
     auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
     source.picture.u8 = touches_on_device(settings, session.device());
     if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
-    return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">());
+    return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">(),
+                            static_cast<std::uint64_t>(settings.get<"data.split_seed">()));
   };
   const auto advise = [&](const data::Parts& parts) {
     const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});

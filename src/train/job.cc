@@ -9,6 +9,7 @@
 #include "ronde/train/agree.h"
 #include "ronde/train/hardware.h"
 #include "ronde/train/interrupt.h"
+#include "ronde/train/resume_rules.h"
 #include "ronde/train/trainer.h"
 
 namespace ronde::train {
@@ -55,13 +56,18 @@ int run_training(const Settings& settings, const Log& log) {
 
 namespace {
 
-// The settings by which a checkpoint was made; what the user says now comes after.
+// The settings by which a checkpoint was made; what the user says now comes after. A trace has a folder of its own: a
+// training may have written, or be writing, where the user has traces.
 Settings settings_of(const CheckpointInfo& info, const std::string& origin, std::span<const Settings::Flag> flags,
                      const Environment& environment) {
   Settings settings;
-  for (const auto& [key, text] : info.settings) settings.set(key, text, origin);
+  const auto given = info.extra.find(kGivenSettings);
+  const auto asked = given == info.extra.end() ? std::nullopt : std::optional(given->second);
+  for (const auto& [key, text] : settings_to_evaluate(info.settings, asked)) settings.set(key, text, origin);
   settings.read_environment(environment);
   for (const Settings::Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
+  if (const std::filesystem::path traces = settings.get<"trace.dir">(); !traces.empty())
+    settings.set("trace.dir", (traces / "evaluation").string(), "ronde eval");
   return settings;
 }
 
@@ -82,6 +88,7 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
     fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
                task.held_out->name(), text_of(results, true));
     if (!results.by_class.empty()) fmt::print("{}: {}\n", results.by_class_key, by_class_text(results));
+    if (session.recorder()) fmt::print("trace: {}\n", session.recorder()->file().parent_path().string());
     return 0;
   });
 }

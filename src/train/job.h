@@ -15,8 +15,9 @@ namespace ronde::train {
 // FAILS WITH: BadInput for what cannot be trained, ranks that differ; as Handle::wait(); System.
 int run_training(const Settings& settings, const Log& log);
 
-// Evaluates a checkpoint, or the newest one in a folder, on the held-out samples of the recipe it was made by, as far
-// as variables and flags do not say otherwise. Prints the score.
+// Evaluates a checkpoint, or the newest one in a folder (find_checkpoint()), on the held-out samples of the recipe it
+// was made by, as far as variables and flags do not say otherwise. Prints the score. It writes nothing but a trace, if
+// the user asks for one, into trace.dir/evaluation.
 int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Settings::Flag> flags,
                    const Environment& environment, const Log& log);
 

@@ -13,6 +13,7 @@
 #include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/checkpoint_optimizer.h"
 #include "ronde/train/finite.h"
+#include "ronde/train/output_folder.h"
 
 namespace ronde::train {
 namespace {
@@ -21,6 +22,32 @@ namespace fs = std::filesystem;
 
 constexpr auto kFirstAutomatic = std::chrono::minutes(1);  // soon, since its cost is not known before
 constexpr int kMostCopies = 3;  // of the weights in a checkpoint: optimizers keep up to two more
+
+constexpr std::string_view kFound = "found.";  // in a checkpoint's extra: what its settings had come to
+
+constexpr char kRefused = '!';  // stands before what rank 0 says of a checkpoint that it cannot go on from
+
+// What the extra of a checkpoint holds of the training itself, apart from where it stands.
+bool is_fact(const std::string& key) {
+  return key == kGivenSettings || key.starts_with(kFound);
+}
+
+TrainingFacts facts_of(const CheckpointInfo& info) {
+  TrainingFacts facts{.settings = info.settings, .ranks = info.ranks};
+  for (const auto& [key, text] : info.extra)
+    if (key.starts_with(kFound)) facts.found[key.substr(kFound.size())] = text;
+  return facts;
+}
+
+// Folders of trainings that have a checkpoint, such as ronde-output has them.
+std::vector<fs::path> trainings_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code failure;
+  for (fs::directory_iterator at(folder, failure), end; !failure && at != end; at.increment(failure))
+    if (newest_checkpoint(at->path() / "checkpoints")) found.push_back(at->path());
+  std::ranges::sort(found);
+  return found;
+}
 
 std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded) {
   const Settings& settings = session.settings();
@@ -55,15 +82,23 @@ fs::path find_checkpoint(const fs::path& path) {
   if (fs::exists(path / "manifest.json")) return path;
   for (const fs::path& folder : {path / "checkpoints", path})
     if (const auto newest = newest_checkpoint(folder)) return *newest;
+  const auto trainings = trainings_in(path);
+  if (trainings.size() == 1) return *newest_checkpoint(trainings.front() / "checkpoints");
+  std::vector<std::string> names;
+  for (const fs::path& training : trainings) names.push_back(training.string());
+  if (!names.empty())
+    throw Error::bad_input("{} holds {} trainings; name one of them: {}", path.string(), names.size(),
+                           join(names, ", "));
   throw Error::bad_input("{} is no checkpoint, and there is none in it", path.string());
 }
 
-Keeper::Keeper(const Session& session, Log log)
+Keeper::Keeper(const Session& session, Log log, std::map<std::string, std::string> found)
     : session_(session),
       log_(std::move(log)),
       every_(parse_every(session.settings().get<"checkpoint.every">())),
       sharded_(session.settings().get<"checkpoint.sharded">() && session.size() > 1),
-      folder_(fs::path(session.settings().get<"output.dir">()) / "checkpoints"),
+      folder_(output_folder(session.settings()) / "checkpoints"),
+      found_(std::move(found)),
       writer_(writer_for(session, folder_, sharded_)),
       kept_at_(monotonic_now()),
       interval_(std::min<std::chrono::nanoseconds>(
@@ -73,7 +108,7 @@ Keeper::~Keeper() = default;
 
 std::optional<fs::path> Keeper::chosen() const {
   const std::string wanted = session_.settings().get<"checkpoint.resume">();
-  if (wanted == "none") return {};
+  if (wanted == "none" || wanted == "never") return {};
   if (wanted == "auto") return newest_checkpoint(folder_, [this](const std::string& text) { log_.warn("{}", text); });
   return find_checkpoint(wanted);
 }
@@ -93,23 +128,54 @@ void Keeper::put_aside(std::int64_t last_step) const {
   log_.info("checkpoints of later steps, which an earlier training has left, are now in {}", aside.string());
 }
 
+TrainingFacts Keeper::facts() const {
+  TrainingFacts facts{.found = found_, .ranks = session_.size()};
+  for (std::size_t i = 0; i < kSettings.size(); ++i)
+    facts.settings[std::string(kSettings[i].key)] = session_.settings().entries()[i].text;
+  return facts;
+}
+
+// Why training must not go on from there; empty: it may, and what differs has been said.
+std::string Keeper::objection_to(const fs::path& path) const {
+  const Differences differences = differences_of(facts_of(read_manifest(path).info), facts());
+  if (!differences.known)
+    log_.warn("{} does not say by which settings it was made: only its tensors are compared with this training's",
+              path.string());
+  if (!differences.refused.empty()) {
+    if (!session_.settings().get<"checkpoint.accept_differences">()) return refusal(path.string(), differences);
+    log_.warn("{} is of another training, which checkpoint.accept_differences accepts: {}", path.string(),
+              in_one_line(differences.refused));
+  }
+  if (!differences.told.empty()) log_.info("settings that are not as before: {}", in_one_line(differences.told));
+  return {};
+}
+
+// On rank 0: loads what is to be gone on from, and returns where it stands, for the others; or why that cannot be.
+std::string Keeper::find(models::Network& network, torch::optim::Optimizer& optimizer, Standing& standing) {
+  const auto path = chosen();
+  if (!path) {
+    put_aside(-1);
+    return {};
+  }
+  if (std::string why_not = objection_to(*path); !why_not.empty()) return kRefused + std::move(why_not);
+  load(*path, network, optimizer, standing);
+  std::string found = fmt::format("{}\n{}", standing.step, data::to_text(standing.position));
+  for (const auto& [key, value] : standing.extra) found += fmt::format("\n{}={}", key, value);
+  started_from_ = *path;
+  put_aside(standing.step);
+  return found;
+}
+
 // Only rank 0 need see the files.
 std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::Optimizer& optimizer) {
   Standing standing;
   std::string found;
-  if (session_.rank() == 0) {
-    if (const auto path = chosen()) {
-      load(*path, network, optimizer, standing);
-      found = fmt::format("{}\n{}", standing.step, data::to_text(standing.position));
-      for (const auto& [key, value] : standing.extra) found += fmt::format("\n{}={}", key, value);
-      started_from_ = *path;
-      put_aside(standing.step);
-    } else {
-      put_aside(-1);
-    }
-  }
+  if (session_.rank() == 0) found = find(network, optimizer, standing);
   found = parallel::broadcast_text(std::move(found), session_.world());
   if (found.empty()) return {};
+  if (found.front() == kRefused)  // one table is enough
+    throw Error::bad_input(
+        "{}", session_.rank() == 0 ? found.substr(1) : "rank 0 cannot go on from the checkpoint, and says why");
   broadcast_parameters(network, session_.world());
   broadcast_optimizer(optimizer, session_.world());
   const auto lines = split(found, '\n');
@@ -134,6 +200,7 @@ void Keeper::load(const fs::path& path, models::Network& network, torch::optim::
       .step = checkpoint.info.step,
       .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
       .extra = checkpoint.info.extra};
+  std::erase_if(standing.extra, [](const auto& entry) { return is_fact(entry.first); });
   log_.info("training goes on after step {}, from {}", standing.step, path.string());
 }
 
@@ -184,8 +251,9 @@ void Keeper::keep(const Standing& standing, const models::Network& network, cons
                                  .extra = standing.extra},
                         .model = models::state_of(network),
                         .optimizer = state_tensors(optimizer, network.named_parameters())};
-  for (std::size_t i = 0; i < kSettings.size(); ++i)
-    checkpoint.info.settings[std::string(kSettings[i].key)] = session_.settings().entries()[i].text;
+  checkpoint.info.settings = facts().settings;
+  checkpoint.info.extra[kGivenSettings] = given_settings(session_.settings());
+  for (const auto& [what, text] : found_) checkpoint.info.extra[std::string(kFound) + what] = text;
   writer_->save(checkpoint);
   warn_about_errors();
   warn_about_grace();

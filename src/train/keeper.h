@@ -13,6 +13,7 @@
 #include "ronde/data/batch_plan.h"
 #include "ronde/models/network.h"
 #include "ronde/train/checkpoint_writer.h"
+#include "ronde/train/resume_rules.h"
 #include "ronde/train/session.h"
 
 namespace ronde::train {
@@ -34,16 +35,17 @@ struct Standing {
   std::map<std::string, std::string> extra = {};  // what else a training needs to go on; no line breaks
 };
 
-// Keeps checkpoints of a training in output.dir/checkpoints, and finds the one to go on from. Every rank has one and
-// calls the same; rank 0 writes, or each rank its share.
+// Keeps checkpoints of a training in output_folder()/checkpoints, and finds the one to go on from. Every rank has one
+// and calls the same; rank 0 writes, or each rank its share.
 class Keeper {
  public:
-  // FAILS WITH: BadInput.
-  Keeper(const Session& session, Log log);
+  // `found`: what the settings have come to, such as "classes" -> "10", for TrainingFacts. FAILS WITH: BadInput.
+  Keeper(const Session& session, Log log, std::map<std::string, std::string> found = {});
   ~Keeper();
 
   // Puts what checkpoint.resume names into network and optimizer, the same on all ranks. Nothing: training starts anew.
-  // FAILS WITH: BadInput for one of another network, saying which tensors differ; System.
+  // FAILS WITH: BadInput for one of another training (see resume_rules.h), unless checkpoint.accept_differences says
+  // otherwise, and for one of another network, saying which tensors differ; System.
   std::optional<Standing> resume(models::Network& network, torch::optim::Optimizer& optimizer);
 
   // Whether this rank finds that it is time for one; ranks may differ in that, and agree before they call keep().
@@ -60,6 +62,9 @@ class Keeper {
   std::chrono::nanoseconds expected_time(const models::Network& network) const;
 
  private:
+  std::string find(models::Network& network, torch::optim::Optimizer& optimizer, Standing& standing);
+  std::string objection_to(const std::filesystem::path& path) const;
+  TrainingFacts facts() const;
   void load(const std::filesystem::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
             Standing& standing);
   std::optional<std::filesystem::path> chosen() const;
@@ -73,6 +78,7 @@ class Keeper {
   const Every every_;
   const bool sharded_;
   const std::filesystem::path folder_;
+  const std::map<std::string, std::string> found_;
   std::unique_ptr<CheckpointWriter> writer_;  // of ranks that write
   std::filesystem::path started_from_;
   std::int64_t kept_step_ = -1;
@@ -83,8 +89,9 @@ class Keeper {
   bool grace_warned_ = false;
 };
 
-// The checkpoint at a path: the folder of one, or the newest in the output.dir of a training.
-// FAILS WITH: BadInput when there is none.
+// The checkpoint at a path: the folder of one, the newest of a training in its output folder, or that of the only
+// training in a folder of such folders (ronde-output).
+// FAILS WITH: BadInput when there is none, or several trainings, which it names.
 std::filesystem::path find_checkpoint(const std::filesystem::path& path);
 
 }  // namespace ronde::train

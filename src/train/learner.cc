@@ -89,7 +89,8 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
   const auto work = [&](const StepBatch& seen) { return one_step(number, seen, measured); };
-  const torch::Tensor values = graph_ && !measured ? graph_->run(batch, work, graph_hooks()) : work(batch);
+  const StepKind kind = measured ? StepKind::Measured : StepKind::Ordinary;
+  const torch::Tensor values = graph_ ? graph_->run(batch, kind, work, graph_hooks()) : work(batch);
   StepFacts facts{.step = number, .samples = batch.size(), .learning_rate = learning_rate_};
   if (measured) {
     const std::int64_t some = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();

@@ -122,6 +122,14 @@ TEST(SummaryText, IsATableOfWhatIsKnown) {
   EXPECT_NE(summary_text(summary).find("\ntime to MSE 0.950          42 s\n"), std::string::npos);
 }
 
+TEST(StepsLeft, AreThoseOfTheEpochsOrOfTrainSteps) {
+  EXPECT_EQ(steps_left(30, 100, 0), 70);
+  EXPECT_EQ(steps_left(30, 100, 50), 20) << "train.steps ends it";
+  EXPECT_EQ(steps_left(30, 100, 500), 70) << "the epochs are over before";
+  EXPECT_EQ(steps_left(60, 100, 50), 0);
+  EXPECT_EQ(steps_left(100, 100, 0), 0);
+}
+
 TEST(Texts, AreShort) {
   EXPECT_EQ(clock_text(0s), "0:00");
   EXPECT_EQ(clock_text(59'600ms), "1:00");

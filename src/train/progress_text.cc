@@ -93,6 +93,10 @@ std::string cut_to(std::string text, std::size_t width) {  // ASCII
 
 }  // namespace
 
+std::int64_t steps_left(std::int64_t done, std::int64_t in_epochs, std::int64_t most) {
+  return std::max<std::int64_t>(0, (most > 0 ? std::min(most, in_epochs) : in_epochs) - done);
+}
+
 std::string clock_text(std::chrono::nanoseconds time) {
   const auto seconds = std::max<std::int64_t>(0, std::chrono::round<std::chrono::seconds>(time).count());
   if (seconds < 3600) return fmt::format("{}:{:02}", seconds / 60, seconds % 60);

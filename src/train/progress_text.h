@@ -61,6 +61,10 @@ struct Summary {
 // A table of two columns.
 std::string summary_text(const Summary& summary);
 
+// Steps until a training ends that has made `done` of them: at the end of its last epoch (`in_epochs` steps from its
+// beginning), or after `most` of them, as train.steps says (0: it says nothing).
+std::int64_t steps_left(std::int64_t done, std::int64_t in_epochs, std::int64_t most);
+
 // Parts of the above.
 std::string clock_text(std::chrono::nanoseconds time);  // "1:20", "2:03:04", "3d 4h"
 std::string rate_text(double per_second);               // "8.25", "812", "12.3k", "1.2M"

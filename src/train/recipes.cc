@@ -11,6 +11,11 @@
 #include "ronde/train/detail/recipes_text.h"
 
 namespace ronde::train {
+namespace {
+
+constexpr std::string_view kBuiltIn = "recipe ";  // stands before the name of one in messages
+
+}  // namespace
 
 std::vector<std::string> recipe_names() {
   std::vector<std::string> names;
@@ -28,12 +33,18 @@ Settings::Recipe find_recipe(const std::string& file_or_name) {
     return {.text = std::move(text), .name = file_or_name};
   }
   for (const auto& [name, text] : detail::kRecipes)
-    if (name == file_or_name) return {.text = std::string(text), .name = "recipe " + file_or_name};
+    if (name == file_or_name) return {.text = std::string(text), .name = std::string(kBuiltIn) + file_or_name};
   if (folder) throw Error::bad_input("{} is a folder, and no recipe of that name is built in", file_or_name);
   const auto meant = nearest(file_or_name, recipe_names());
   throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}",
                          file_or_name, meant ? fmt::format("; did you mean {}?", *meant) : "",
                          join(recipe_names(), ", "));
+}
+
+std::string recipe_name(const Settings& settings) {
+  const std::string& recipe = settings.recipe();
+  if (recipe.starts_with(kBuiltIn)) return recipe.substr(kBuiltIn.size());
+  return std::filesystem::path(recipe).stem().string();
 }
 
 std::string recipe_summary(const Settings::Recipe& recipe) {

@@ -13,6 +13,10 @@ Settings::Recipe find_recipe(const std::string& file_or_name);
 
 std::vector<std::string> recipe_names();
 
+// By which settings were loaded: the name of a recipe that is built in, or that of its file without the ending; empty:
+// by none. Pure.
+std::string recipe_name(const Settings& settings);
+
 // The comment at its head, without the signs: what it is after.
 std::string recipe_summary(const Settings::Recipe& recipe);
 

@@ -5,6 +5,7 @@
 #include "ronde/base/terminal.h"
 #include "ronde/train/hardware.h"
 #include "ronde/train/input.h"
+#include "ronde/train/output_folder.h"
 #include "ronde/train/speeds.h"
 
 namespace ronde::train {
@@ -61,7 +62,7 @@ void Reporter::begin(std::optional<std::int64_t> done, std::int64_t epoch, std::
   start_ = epoch_start_ = now_;
   pace_.add(now_);
   if (session_.rank() != 0) return;
-  const std::filesystem::path folder = session_.settings().get<"output.dir">();
+  const std::filesystem::path folder = output_folder(session_.settings());
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw Error::system(failure.value(), "output.dir: cannot make {}", folder.string());
@@ -87,13 +88,15 @@ void Reporter::step(std::int64_t number, const Totals& totals, double learning_r
 void Reporter::show_progress() {
   const std::int64_t epochs = session_.settings().get<"train.epochs">();
   const std::int64_t batch = session_.settings().get<"train.batch">();
-  progress_->show(ProgressFacts{.epoch = epoch_,
-                                .epochs = epochs,
-                                .step = steps_ - epoch_ * steps_per_epoch_,
-                                .steps = steps_per_epoch_,
-                                .results = results_of(epoch_score_, target_),
-                                .rates = pace_.rates(),
-                                .left = pace_.time_for((epochs * steps_per_epoch_ - steps_) * batch)});
+  progress_->show(ProgressFacts{
+      .epoch = epoch_,
+      .epochs = epochs,
+      .step = steps_ - epoch_ * steps_per_epoch_,
+      .steps = steps_per_epoch_,
+      .results = results_of(epoch_score_, target_),
+      .rates = pace_.rates(),
+      .left = pace_.time_for(steps_left(steps_, epochs * steps_per_epoch_, session_.settings().get<"train.steps">()) *
+                             batch)});
 }
 
 // Where it is known.

@@ -20,14 +20,14 @@
 namespace ronde::train {
 
 // Tells people and files how a training goes: progress on standard output, log.jsonl and TensorBoard files in
-// output.dir. Every rank has one; that of rank 0 speaks.
+// output_folder(). Every rank has one; that of rank 0 speaks.
 class Reporter {
  public:
   Reporter(const Session& session, Log log);
   ~Reporter();
 
   // Before the first step. `done`: steps that an earlier run has made, if this one goes on from there.
-  // FAILS WITH: System when output.dir cannot be written.
+  // FAILS WITH: System when the output folder cannot be written.
   void begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch);
   void step(std::int64_t number, const Totals& totals, double learning_rate);
   void scaling(const LossScaler& scaler) { scaler_ = scaler; }  // as it is now; f16 only

@@ -19,9 +19,12 @@ class StepGraph {
   static std::string why_none();
 
   // Records what `work` puts into the current stream; nothing of it runs. Tensors that it makes stay where they are.
-  // REQUIRES: the current stream is not the default one; `work` neither waits for the device nor reads from it.
+  // With `beside` it takes the memory that this one's work needs only while it runs: what either computes lasts until
+  // the other is launched, apart from tensors that somebody still holds. `beside` may go first.
+  // REQUIRES: the current stream is not the default one, and that of `beside`; `work` neither waits for the device nor
+  // reads from it.
   // FAILS WITH: System, with the reason; the device is then as before.
-  void record(const std::function<void()>& work);
+  void record(const std::function<void()>& work, const StepGraph* beside = nullptr);
   // Puts all of it into the current stream. REQUIRES: record() has succeeded.
   void launch();
 

@@ -11,12 +11,18 @@
 #include "ronde/train/checkpoint_folder.h"
 #include "ronde/train/exchange.h"
 #include "ronde/train/input.h"
+#include "ronde/train/kept_results.h"
 #include "ronde/train/mixup.h"
+#include "ronde/train/output_folder.h"
 
 namespace ronde::train {
 namespace {
 
-constexpr const char* kEvaluated = "evaluated";  // in a checkpoint: whether its last epoch was
+// In a checkpoint: whether its last epoch was evaluated ("no"), what the main measure then was, and whether its weights
+// have had the final test ("yes").
+constexpr const char* kEvaluated = "evaluated";
+constexpr const char* kMeasure = "measure";
+constexpr const char* kTested = "tested";
 
 void require_batch(const Session& session, const Task& task) {
   const std::int64_t batch = session.settings().get<"train.batch">();
@@ -33,6 +39,14 @@ Mixing mixing_of(const Session& session, const Task& task) {
           .seed = static_cast<std::uint64_t>(settings.get<"train.seed">())};
 }
 
+// What the settings have come to, by which a checkpoint of another training is told.
+std::map<std::string, std::string> facts_of(const Task& task) {
+  const data::SampleKind kind = task.samples->kind();
+  return {{"classes", fmt::format("{}", kind.classes)},
+          {"sample", fmt::format("{} x {} x {}", kind.channels, kind.height, kind.width)},
+          {"training samples", fmt::format("{}", task.samples->size())}};
+}
+
 }  // namespace
 
 Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, TimeLimit limit)
@@ -44,24 +58,33 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       task_(make_task(session)),
       mixing_(mixing_of(session, task_)),
       learner_(session, task_),
-      keeper_(session, log),
+      keeper_(session, log, facts_of(task_)),
       reporter_(session, log),
-      totals_(session.world()) {
+      totals_(session.world()),
+      tested_(!task_.validation) {
   require_batch(session, task_);
   trace_job(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }
 
-Outcome Trainer::run() {
-  std::optional<std::int64_t> done;
-  if (auto found = keeper_.resume(*task_.network, learner_.optimizer())) {
-    position_ = found->position;
-    done = outcome_.steps = found->step;
-    evaluated_ = found->extra[kEvaluated] != "no";
-    learner_.restore(found->extra);
+void Trainer::resume() {
+  auto found = keeper_.resume(*task_.network, learner_.optimizer());
+  if (!found) return;
+  position_ = found->position;
+  done_ = outcome_.steps = found->step;
+  evaluated_ = found->extra[kEvaluated] != "no";
+  tested_ = tested_ || found->extra[kTested] == "yes";
+  if (const auto results = parse_kept_results(found->extra[kMeasure])) {
+    outcome_.results = *results;
+    evaluated_at_ = outcome_.steps;
   }
+  learner_.restore(found->extra);
+}
+
+Outcome Trainer::run() {
+  resume();
   const Settings& settings = session_.settings();
-  if (done && complete() && evaluated_) {
+  if (done_ && finished() && judged()) {
     say_complete();
     return outcome_;
   }
@@ -74,10 +97,10 @@ Outcome Trainer::run() {
                                        .window = window_of(settings),
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
                                        .pipeline = pipeline_of(session_)});
-  reporter_.begin(done, position_.epoch, loader.plan().batches());
+  reporter_.begin(done_, position_.epoch, loader.plan().batches());
   // The job before had no time for it.
   if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
-  if (!complete() && !reached_target()) train(loader);
+  if (!finished()) train(loader);
   keep();
   test();
   keeper_.finish();
@@ -97,6 +120,14 @@ bool Trainer::complete() const {
   return position_.epoch >= session_.settings().get<"train.epochs">() || is_last(outcome_.steps);
 }
 
+bool Trainer::finished() const {
+  return complete() || reached_target();
+}
+
+bool Trainer::judged() const {
+  return evaluated_ && tested_;
+}
+
 bool Trainer::is_last(std::int64_t step) const {
   const std::int64_t most = session_.settings().get<"train.steps">();
   return most > 0 && step >= most;
@@ -113,11 +144,17 @@ void Trainer::require_kept() const {
 
 void Trainer::say_complete() const {
   if (session_.rank() != 0) return;
-  const std::string folder = session_.settings().get<"output.dir">();
+  const std::string folder = output_folder(session_.settings()).string();
+  std::string why = "is complete";
+  if (!complete()) {
+    const Measure& main = outcome_.results.measures.front();
+    why = fmt::format("has reached train.target_accuracy = {} ({} {})",
+                      session_.settings().get<"train.target_accuracy">(), main.name, text_of(main, 2));
+  }
   log_.info(
-      "the training in {} is complete, after {} steps; 'ronde eval {}' evaluates it, and checkpoint.resume=none or "
-      "another output.dir trains anew",
-      folder, outcome_.steps, folder);
+      "the training in {} {}, after {} steps; 'ronde eval {}' evaluates it, and checkpoint.resume=none or another "
+      "output.dir trains anew",
+      folder, why, outcome_.steps, folder);
 }
 
 void Trainer::say_why_stopped() const {
@@ -156,6 +193,7 @@ std::optional<StepBatch> Trainer::next_batch(Feed& feed) const {
 
 bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
   const std::int64_t number = ++outcome_.steps;
+  tested_ = !task_.validation;
   learner_.step(number, batch);
   // A GPU is to have the next step before anybody waits for what came of this one.
   const std::size_t ahead = stream_.device().is_cuda() ? 1 : 0;
@@ -212,15 +250,19 @@ void Trainer::end_epoch(std::int64_t epoch) {
   outcome_.results = results_of(found, task_.target());
   reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
   evaluated_ = true;
+  evaluated_at_ = outcome_.steps;
   evaluation_time_ = monotonic_now() - begin;
   limit_.other_work_ended(monotonic_now());
 }
 
-// Samples for testing are looked at once, where others were there to judge by.
+// Samples for testing are looked at once, where others were there to judge by. A checkpoint then says so: a test that
+// was broken off is made good by the next run.
 void Trainer::test() {
-  if (!task_.validation || outcome_.stopped()) return;
+  if (tested_ || outcome_.stopped()) return;
   const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.settings().get<"train.batch">());
   reporter_.test(outcome_.steps, results_of(found, task_.target()));
+  tested_ = true;
+  keep();
 }
 
 bool Trainer::reached_target() const {
@@ -235,6 +277,8 @@ void Trainer::keep() {
   if (keeper_.sharded()) parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
   Standing standing{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
   if (!evaluated_) standing.extra[kEvaluated] = "no";
+  if (evaluated_at_ == outcome_.steps) standing.extra[kMeasure] = kept_text(outcome_.results);
+  if (task_.validation && tested_) standing.extra[kTested] = "yes";
   keeper_.keep(standing, *task_.network, learner_.optimizer());
 }
 

@@ -42,7 +42,10 @@ class Trainer {
   Outcome run();
 
  private:
+  void resume();                          // where there is a checkpoint to go on from
   bool complete() const;                  // as far as the settings want it
+  bool finished() const;                  // nothing is left to be trained,
+  bool judged() const;                    // or to be evaluated
   bool is_last(std::int64_t step) const;  // by train.steps
   void require_kept() const;
   void say_complete() const;
@@ -69,13 +72,16 @@ class Trainer {
   Keeper keeper_;
   Reporter reporter_;
   TotalsOfSteps totals_;
-  std::int64_t kept_on_ = -1;  // the step in which a checkpoint was last asked for
+  std::optional<std::int64_t> done_;  // steps that an earlier run has made, if this one goes on from there
+  std::int64_t kept_on_ = -1;         // the step in which a checkpoint was last asked for
   data::Position position_;
   Outcome outcome_;
   std::chrono::nanoseconds input_waited_{0};
   std::optional<std::chrono::nanoseconds> evaluation_time_;
   TracedClock clock_;
-  bool evaluated_ = true;  // the epoch that ended last
+  bool evaluated_ = true;           // the epoch that ended last
+  std::int64_t evaluated_at_ = -1;  // the step of which outcome_.results are
+  bool tested_;                     // these weights, where samples are held out for the very end
 };
 
 }  // namespace ronde::train

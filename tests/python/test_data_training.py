@@ -70,6 +70,15 @@ def test_image_folder_is_learned(train, pictures):
     assert epochs_of(log)[-1][2] > 0.9, log
 
 
+def test_evaluation_makes_the_network_that_was_trained(train, pictures, ronde):
+    """Pictures in files have the channels that they have, where nobody asked for others."""
+    job, log = train("--data-path", str(pictures), "--set", "train.epochs=1")
+    assert job.returncode == 0, job.stderr
+    again = ronde("eval", "out")
+    assert again.returncode == 0, again.stderr
+    assert f"accuracy {100 * epochs_of(log)[-1][2]:.2f}%" in again.stdout, again.stdout
+
+
 def test_pack_trains_as_the_folder_does(train, pictures, ronde, tmp_path):
     packed = ronde("data", "pack", str(pictures), str(tmp_path / "packed"))
     assert packed.returncode == 0, packed.stderr

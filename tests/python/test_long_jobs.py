@@ -20,8 +20,8 @@ class Training:
 
     def __init__(self, program: str, env: dict[str, str], folder: pathlib.Path, ranks: int, words: list[str]):
         (folder / "empty.toml").write_text("")
-        self.log = folder / "ronde-output" / "log.jsonl"
-        self.checkpoints = folder / "ronde-output" / "checkpoints"
+        self.log = folder / "ronde-output" / "empty" / "log.jsonl"
+        self.checkpoints = folder / "ronde-output" / "empty" / "checkpoints"
         self.printed = folder / "printed"
         with self.printed.open("w") as out:
             self.process = subprocess.Popen(
@@ -159,7 +159,7 @@ def test_a_training_that_is_complete_says_so(train):
     assert train(2, train__steps="4").wait() == 0
     job = train(2, train__steps="4")
     assert job.wait() == 0, job.said()
-    assert "the training in ronde-output is complete, after 4 steps" in job.said(), job.said()
+    assert "the training in ronde-output/empty is complete, after 4 steps" in job.said(), job.said()
     assert "checkpoint.resume=none" in job.said() and "samples/s" not in job.said(), job.said()
 
 

@@ -30,7 +30,7 @@ def empty(tmp_path):
 
 
 def lines_of(folder: pathlib.Path, kind: str) -> list[dict]:
-    lines = [json.loads(line) for line in (folder / "ronde-output" / "log.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / "ronde-output" / "empty" / "log.jsonl").read_text().splitlines()]
     return [line for line in lines if line["kind"] == kind]
 
 
@@ -55,7 +55,7 @@ def test_overflows_are_skipped_and_counted(train, tmp_path, empty):
     fixed = train(2, empty, *flags(train__precision="f16", train__loss_scale="1e12"))
     assert fixed.returncode == 1, fixed.stderr
     assert re.search(r"gradients overflow in f16 in step 30, .* the gradient of '[\w.]+'", fixed.stderr), fixed.stderr
-    assert list((tmp_path / "ronde-output").glob("checkpoints/step-*")) == [], "nothing was learned"
+    assert list((tmp_path / "ronde-output" / "empty").glob("checkpoints/step-*")) == [], "nothing was learned"
 
 
 def test_the_arithmetic_is_told_and_the_settings_of_gpus_are_known(train, empty):

@@ -41,7 +41,7 @@ def short_run(ronde, build_dir, clean_env, tmp_path):
             [program, "run", "-n", "2", program, "train", name, *words, *more],
             env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
-        log = tmp_path / "ronde-output" / "log.jsonl"
+        log = tmp_path / "ronde-output" / name / "log.jsonl"
         return job, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     return run
@@ -138,7 +138,7 @@ def test_training_begins_with_the_weights_of_a_file(short_run, tmp_path):
     job, log = short_run("lstm-text")
     assert job.returncode == 0, job.stderr
     said = [line for line in log if line["kind"] == "epoch"][-1]
-    (kept,) = (tmp_path / "ronde-output" / "checkpoints").glob("step-*/model*.safetensors")
+    (kept,) = (tmp_path / "ronde-output" / "lstm-text" / "checkpoints").glob("step-*/model*.safetensors")
     weights = kept.rename(tmp_path / "weights.safetensors")
     job, log = short_run("lstm-text", "--set", f"model.weights={weights}", "--set", "checkpoint.resume=none",
                          "--set", "optimizer.lr=0")  # fmt: skip

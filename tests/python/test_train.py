@@ -62,7 +62,7 @@ def train(build_dir, clean_env, tmp_path):
 
 
 def log_of(folder: pathlib.Path) -> list[dict]:
-    return [json.loads(line) for line in (folder / "ronde-output" / "log.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (folder / "ronde-output" / "empty" / "log.jsonl").read_text().splitlines()]
 
 
 def test_two_ranks_train_and_say_where_things_are(train, tmp_path):
@@ -70,9 +70,9 @@ def test_two_ranks_train_and_say_where_things_are(train, tmp_path):
     assert job.returncode == 0, job.stderr
     assert "epoch 2/2" in job.stdout and "test accuracy" in job.stdout
     for place in (
-        "ronde-output/log.jsonl",
-        "ronde-output/tensorboard",
-        "ronde-output/checkpoints/step-00000060",
+        "ronde-output/empty/log.jsonl",
+        "ronde-output/empty/tensorboard",
+        "ronde-output/empty/checkpoints/step-00000060",
         "trace",
     ):
         assert place in job.stdout and (tmp_path / place).exists(), job.stdout
@@ -191,14 +191,14 @@ def test_an_interrupt_leaves_a_checkpoint(build_dir, clean_env, tmp_path):
             [program, "run", "-n", "2", program, "train", str(recipe), *flags(train__epochs="100000")],
             env=clean_env, cwd=tmp_path, stdout=out, stderr=out,
         )  # fmt: skip
-    log = tmp_path / "ronde-output" / "log.jsonl"
+    log = tmp_path / "ronde-output" / "empty" / "log.jsonl"
     end = time.monotonic() + 60
     while not (log.exists() and log.stat().st_size > 0):
         assert time.monotonic() < end and job.poll() is None, (tmp_path / "out").read_text()
         time.sleep(0.05)
     job.send_signal(signal.SIGINT)
     assert job.wait(60) == 130, (tmp_path / "out").read_text()
-    assert list((tmp_path / "ronde-output" / "checkpoints").glob("step-*")), (tmp_path / "out").read_text()
+    assert list((tmp_path / "ronde-output" / "empty" / "checkpoints").glob("step-*")), (tmp_path / "out").read_text()
 
 
 def test_a_killed_job_goes_on_from_its_last_checkpoint(build_dir, clean_env, tmp_path, train):
@@ -210,7 +210,7 @@ def test_a_killed_job_goes_on_from_its_last_checkpoint(build_dir, clean_env, tmp
         [program, "run", "-n", "2", program, "train", str(recipe), *words],
         env=clean_env, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    kept = tmp_path / "ronde-output" / "checkpoints"
+    kept = tmp_path / "ronde-output" / "empty" / "checkpoints"
     end = time.monotonic() + 60
     while not (kept.exists() and len(list(kept.glob("step-*"))) >= 3):
         assert time.monotonic() < end and job.poll() is None

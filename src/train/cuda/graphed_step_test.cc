@@ -59,10 +59,63 @@ TEST_F(GpuGraphs, AreLaunchedWithTheBatchOfTheirStep) {
       return batch.inputs.sum().to(torch::kFloat64).view({1});
     };
     for (int i = 1; i <= 8; ++i)
-      EXPECT_EQ(step.run(batch_of(i), work, hooked.all()).cpu().item<double>(), 32.0 * i) << "step " << i;
+      EXPECT_EQ(step.run(batch_of(i), StepKind::Ordinary, work, hooked.all()).cpu().item<double>(), 32.0 * i)
+          << "step " << i;
     EXPECT_EQ(hooked.was_fixed, (std::vector<bool>{false, false, true, true})) << "the last as it is, and the recorded";
     EXPECT_EQ(hooked.launched, 5);
     EXPECT_FALSE(hooked.fixed);
+  });
+}
+
+// Steps 3, 6 ... measure: they give twice the sum, by memory that they need only while they run.
+struct ByTurns {
+  explicit ByTurns(comm::Engine& engine) : step(engine.world(), Log({.stream = &text}), /*insists=*/false) {}
+
+  void run(int steps) {
+    for (int i = 1; i <= steps; ++i) {
+      const bool measured = i % 3 == 0;
+      const auto work = [&](const StepBatch& batch) {
+        hooked.was_fixed.push_back(hooked.fixed);
+        const torch::Tensor large = batch.inputs.sum() * torch::ones({1 << 20}, kGpu) * (measured ? 2 : 1);
+        if (measured && unrecordable) (void)large.sum().item<float>();
+        return large.to(torch::kFloat64).mean().view({1});
+      };
+      const double found = step.run(batch_of(i), measured ? StepKind::Measured : StepKind::Ordinary, work, hooked.all())
+                               .cpu()
+                               .item<double>();
+      EXPECT_EQ(found, 32.0 * i * (measured ? 2 : 1)) << "step " << i;
+    }
+  }
+
+  std::ostringstream text;
+  Hooked hooked;
+  bool unrecordable = false;
+  GraphedStep step;
+};
+
+TEST_F(GpuGraphs, HaveARecordingOfEachKindOfSteps) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    const TrainingStream stream(kGpu);
+    ByTurns turns(engine);
+    turns.run(15);
+    // 1, 2 and 3 as they are; 4 rehearses, 5 is recorded; 6, which measures as 3 did, is recorded too.
+    EXPECT_EQ(turns.hooked.was_fixed, (std::vector<bool>{false, false, false, true, true, true}));
+    EXPECT_EQ(turns.hooked.launched, 11);
+    EXPECT_EQ(turns.hooked.given_up, 0);
+    EXPECT_EQ(turns.text.str(), "");
+  });
+}
+
+TEST_F(GpuGraphs, StayWhereAnotherKindCannotBeRecorded) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    const TrainingStream stream(kGpu);
+    ByTurns turns(engine);
+    turns.unrecordable = true;
+    turns.run(15);
+    EXPECT_EQ(turns.hooked.launched, 7) << "5, 7, 8, 10, 11, 13 and 14";
+    EXPECT_EQ(turns.hooked.given_up, 0);
+    EXPECT_NE(turns.text.str().find("measured steps are launched piece by piece"), std::string::npos)
+        << turns.text.str();
   });
 }
 
@@ -77,7 +130,8 @@ void expect_ordinary_steps(comm::Engine& engine, Hooked& hooked, bool reads, std
     return sum.to(torch::kFloat64).view({1});
   };
   for (int i = 1; i <= 8; ++i)
-    EXPECT_EQ(step.run(batch_of(i), work, hooked.all()).cpu().item<double>(), 32.0 * i) << "step " << i;
+    EXPECT_EQ(step.run(batch_of(i), StepKind::Ordinary, work, hooked.all()).cpu().item<double>(), 32.0 * i)
+        << "step " << i;
   EXPECT_EQ(hooked.was_fixed.size(), runs);
   EXPECT_EQ(hooked.launched, 0);
   EXPECT_EQ(hooked.given_up, 1);
@@ -124,6 +178,44 @@ struct Learning {
   std::unique_ptr<DistributedOptimizer> optimizer;
   torch::Tensor inputs = torch::linspace(-1, 1, 32).view({4, 8}).to(kGpu);
 };
+
+// Norms of gradients in a recorded step are those of one that is not, and its neighbour's work is left alone.
+TEST_F(GpuGraphs, MeasureGradients) {
+  comm::run_ranks(1, [](comm::Engine& engine) {
+    const TrainingStream stream(kGpu);
+    Learning usual(engine.world()), recorded(engine.world());
+    StepGraph ordinary, measured;
+    torch::Tensor norms;
+    const auto measure = [](Learning& learning) {
+      learning.optimizer->measure_gradients(true);
+      learning.optimizer->zero_grad();
+      learning.network->forward(learning.inputs).square().mean().backward();
+      const torch::Tensor values = learning.optimizer->gradient_norm_values();
+      learning.optimizer->step();
+      learning.optimizer->measure_gradients(false);
+      return values;
+    };
+    for (int i = 0; i < 12; ++i) {
+      if (i % 3 != 2) {
+        usual.step();
+        if (i == 3) ordinary.record([&] { recorded.step(); });
+        i < 3 ? recorded.step() : ordinary.launch();
+        continue;
+      }
+      const torch::Tensor expected = measure(usual);
+      if (i == 5) measured.record([&] { norms = measure(recorded); }, &ordinary);
+      if (i < 5)
+        norms = measure(recorded);
+      else
+        measured.launch();
+      EXPECT_TRUE(torch::allclose(norms, expected, 1e-9)) << "step " << i << ": " << norms << expected;
+      EXPECT_GT(norms[0].item<double>(), 0);
+    }
+    stream.synchronize();
+    const auto expected = usual.network->parameters(), found = recorded.network->parameters();
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(torch::equal(expected[i], found[i])) << i;
+  });
+}
 
 // A group that has met once.
 comm::Group connected_group(comm::Engine& engine) {

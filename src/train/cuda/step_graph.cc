@@ -9,6 +9,9 @@
 namespace ronde::train {
 
 struct StepGraph::Impl {
+  explicit Impl(c10::MempoolId_t memory) : pool(memory) {}
+
+  const c10::MempoolId_t pool;
   at::cuda::CUDAGraph graph;
 };
 
@@ -36,10 +39,10 @@ void tell_allocator(c10::DeviceIndex device, c10::MempoolId_t pool) {
 }  // namespace
 
 // Only this thread is forbidden what a recording cannot bear: others, such as the engine's, go on with their work.
-void StepGraph::record(const std::function<void()>& work) {
-  auto fresh = std::make_unique<Impl>();
+void StepGraph::record(const std::function<void()>& work, const StepGraph* beside) {
   const auto device = c10::cuda::current_device();
-  const auto pool = at::cuda::graph_pool_handle();
+  const auto pool = beside && beside->impl_ ? beside->impl_->pool : at::cuda::graph_pool_handle();
+  auto fresh = std::make_unique<Impl>(pool);
   std::string failure;
   bool began = false;
   try {

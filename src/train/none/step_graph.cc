@@ -16,7 +16,7 @@ std::string StepGraph::why_none() {
   return "this build's libtorch has no CUDA";
 }
 
-void StepGraph::record(const std::function<void()>&) {
+void StepGraph::record(const std::function<void()>&, const StepGraph*) {
   throw Error(Error::Kind::System, why_none());
 }
 
