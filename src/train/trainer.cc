@@ -4,7 +4,9 @@
 
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/data/preparation.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
@@ -12,6 +14,7 @@
 #include "ronde/train/exchange.h"
 #include "ronde/train/input.h"
 #include "ronde/train/mixup.h"
+#include "ronde/train/unused_settings.h"
 
 namespace ronde::train {
 namespace {
@@ -24,6 +27,19 @@ void require_batch(const Session& session, const Task& task) {
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
   require_enough_samples(session.settings(), session.size());
+}
+
+// What somebody has set and this training would ignore is refused, where its result would be taken for another's.
+void require_all_used(const Session& session, const Task& task, const Log& log) {
+  const Settings& settings = session.settings();
+  const std::string data = settings.get<"data.name">();
+  const auto unused = unused_settings(settings, {.preparation = data::preparation_of(data, *task.samples),
+                                                 .kind = task.samples->kind(),
+                                                 .has_norms = task.has_norms});
+  std::vector<std::string> refused, told;
+  for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
+  if (!refused.empty()) throw Error::bad_input("{}; leave it out", join(refused, "; "));
+  if (!told.empty() && session.rank() == 0) log.info("{}", join(told, "; "));
 }
 
 Mixing mixing_of(const Session& session, const Task& task) {
@@ -48,6 +64,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       reporter_(session, log),
       totals_(session.world()) {
   require_batch(session, task_);
+  require_all_used(session, task_, log);
   trace_job(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }
