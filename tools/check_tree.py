@@ -156,9 +156,23 @@ def python_functions(text: str) -> list[tuple[int, int]]:
     ]
 
 
+def check_build(root: pathlib.Path) -> list[Finding]:
+    """What is built must run on other processors than that of the machine that builds it."""
+    files = [root / "CMakeLists.txt", root / "CMakePresets.json"]
+    for pattern in ("cmake/**/*", "src/**/CMakeLists.txt", "python/**/CMakeLists.txt", "examples/CMakeLists.txt"):
+        files += sorted(path for path in root.glob(pattern) if path.is_file())
+    return [
+        Finding(path.relative_to(root).as_posix(), number, f"{words[0]}: instructions are chosen when a program runs")
+        for path in files
+        if path.exists()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (words := re.search(r"-(march|mtune|mcpu)=[\w.+-]*|-x[Hh]ost", line))
+    ]
+
+
 def check(root: pathlib.Path) -> list[Finding]:
     arrows = read_arrows(root)
-    findings = check_cycles(arrows)
+    findings = check_cycles(arrows) + check_build(root)
     names = {
         path.name
         for folder in ("src", "python", "tests", "examples", "cmake")

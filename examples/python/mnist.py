@@ -11,7 +11,7 @@ import horovod.torch as hvd
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Subset, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 # Digits as five rows of three dots, for when there are no files.
@@ -85,17 +85,17 @@ def train(epoch, model, optimizer, sampler, loader):
 
 
 @torch.no_grad()
-def test(model, sampler, loader):
+def test(model, loader):
     model.eval()
     loss = right = 0.0
     for images, labels in loader:
         output = model(images)
         loss += F.cross_entropy(output, labels, reduction="sum").item()
         right += (output.argmax(1) == labels).sum().item()
-    loss = hvd.allreduce(torch.tensor(loss / len(sampler)), name="avg_loss").item()
-    accuracy = hvd.allreduce(torch.tensor(right / len(sampler)), name="avg_accuracy").item()
+    sums = torch.tensor([loss, right, len(loader.dataset)], dtype=torch.float64)
+    loss, right, samples = hvd.allreduce(sums, op=hvd.Sum, name="test").tolist()
     if hvd.rank() == 0:
-        print(f"test: average loss {loss:.4f}, accuracy {100 * accuracy:.2f} %", flush=True)
+        print(f"test: average loss {loss / samples:.4f}, accuracy {100 * right / samples:.2f} %", flush=True)
 
 
 def main():
@@ -106,9 +106,10 @@ def main():
     train_set = read(args.data_dir, "train") if args.data_dir else draw(args.samples, seed=1)
     test_set = read(args.data_dir, "t10k") if args.data_dir else draw(args.samples // 6, seed=2)
     train_sampler = DistributedSampler(train_set, num_replicas=hvd.size(), rank=hvd.rank())
-    test_sampler = DistributedSampler(test_set, num_replicas=hvd.size(), rank=hvd.rank())
+    # A DistributedSampler would repeat samples where they do not divide; of a test each counts once.
+    test_set = Subset(test_set, range(hvd.rank(), len(test_set), hvd.size()))
     train_loader = DataLoader(train_set, batch_size=args.batch_size, sampler=train_sampler)
-    test_loader = DataLoader(test_set, batch_size=1000, sampler=test_sampler)
+    test_loader = DataLoader(test_set, batch_size=1000)
     model = Net()
     scale = 1 if args.use_adasum else hvd.size()  # a batch of n ranks is n times as large, and so may be a step
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr * scale, momentum=0.9)
@@ -122,7 +123,7 @@ def main():
     )
     for epoch in range(1, args.epochs + 1):
         train(epoch, model, optimizer, train_sampler, train_loader)
-        test(model, test_sampler, test_loader)
+        test(model, test_loader)
 
 
 if __name__ == "__main__":

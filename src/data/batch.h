@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "ronde/data/batch_plan.h"
 #include "ronde/data/source.h"
@@ -27,6 +28,9 @@ class Batch {
     Range local = {};         // and those of this rank's part
     Position after = {};      // where to go on when this batch is done
     bool ends_epoch = false;  // no batch follows in this epoch
+    // Samples here, by number and in order, that stand in for such that could not be read: they count twice where each
+    // must count once.
+    std::vector<std::int64_t> stand_ins = {};
   };
 
   Batch(Batch&&) noexcept;

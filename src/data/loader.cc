@@ -118,6 +118,8 @@ std::optional<Batch> Loader::next() {
     if (!run) return {};
     Batch batch = std::move(*run->group->batch);
     batch.mark_filled();
+    for (std::int64_t i = 0; i < run->size(); ++i)
+      if (run->items[static_cast<std::size_t>(i)].stands_in) batch.facts_.stand_ins.push_back(i);
     return batch;
   } catch (...) {
     impl_->failure = std::current_exception();

@@ -37,7 +37,8 @@ SourceOptions source_options(const Settings& settings, const Environment& enviro
   options.test_path = settings.get<"data.test_path">();
   options.image = settings.get<"data.image">();
   options.label = settings.get<"data.label">();
-  options.normalize = settings.get<"data.normalize">();
+  // mnist and cifar10 have means and deviations of their own, for who asks for no others.
+  if (is_stored(name) || !is_default(settings, "data.normalize")) options.normalize = settings.get<"data.normalize">();
   options.cache = settings.get<"data.cache">();
   options.index_cache = index_folder(environment);
   options.picture.crop = parse_crop_scale(settings.get<"data.crop_scale">());

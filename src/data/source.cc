@@ -11,6 +11,7 @@
 #include "ronde/data/detail/idx.h"
 #include "ronde/data/detail/random_source.h"
 #include "ronde/data/detail/text_source.h"
+#include "ronde/data/preparation.h"
 #include "ronde/data/stored_source.h"
 
 namespace ronde::data {
@@ -26,13 +27,22 @@ struct Known {
   bool comes_split = false;
   bool stored = false;
   std::string_view targets = "class, labels, mask, input";
+  Preparation preparation = Preparation::Drawn;  // stored: by what the samples turn out to be
 };
 
 constexpr auto kKnown = std::to_array<Known>({
     {.name = "glyphs", .open = detail::open_glyphs},
-    {.name = "text", .open = detail::open_text, .targets = "class"},
-    {.name = "mnist", .open = detail::open_mnist, .comes_split = true, .targets = "class, input"},
-    {.name = "cifar10", .open = detail::open_cifar10, .comes_split = true, .targets = "class, input"},
+    {.name = "text", .open = detail::open_text, .targets = "class", .preparation = Preparation::Text},
+    {.name = "mnist",
+     .open = detail::open_mnist,
+     .comes_split = true,
+     .targets = "class, input",
+     .preparation = Preparation::Digits},
+    {.name = "cifar10",
+     .open = detail::open_cifar10,
+     .comes_split = true,
+     .targets = "class, input",
+     .preparation = Preparation::Shifted},
     {.name = "random", .open = detail::open_random},
     {.name = "images", .open = open_stored, .stored = true, .targets = "class, input"},
     {.name = "pack", .open = open_stored, .stored = true, .targets = "class, labels, input"},
@@ -89,6 +99,12 @@ bool comes_split(const SourceOptions& options) {
   SourceOptions test = options;
   test.split = Split::Test;
   return !stored_path(test).empty();
+}
+
+Preparation preparation_of(std::string_view name, const Source& source) {
+  if (const StoredParts* stored = source.stored()) return stored_preparation(*stored->records);
+  const Known* known = find(name);
+  return known == nullptr ? Preparation::Numbers : known->preparation;
 }
 
 std::string_view name(Target target) {

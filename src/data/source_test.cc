@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/environment.h"
+#include "ronde/data/preparation.h"
+#include "ronde/data/settings.h"
 #include "ronde/data/testing/folder.h"
 #include "ronde/data/testing/sample.h"
 
@@ -53,6 +56,23 @@ TEST(Generated, SizesAreWhatIsUsualUnlessSaid) {
     EXPECT_EQ(source->size(), 5);
     EXPECT_EQ(source->kind(), (SampleKind{.channels = 2, .height = 9, .width = 9, .classes = 3}));
   }
+}
+
+// Who asks for nothing gets what is usual for the source.
+TEST(SourceOptionsOfSettings, NormalisationIsThatOfTheSourceUnlessSomebodyHasSetIt) {
+  const auto normalize = [](const std::string& name, std::initializer_list<Settings::Flag> flags) {
+    return source_options(Settings::load(Environment{}, flags), Environment{}, name).normalize;
+  };
+  EXPECT_EQ(normalize("mnist", {}), "");
+  EXPECT_EQ(normalize("cifar10", {{"data.normalize", "unit"}}), "unit");
+  EXPECT_EQ(normalize("images", {}), "imagenet");
+}
+
+TEST(OpenSource, KnowsWhatBecomesOfItsSamples) {
+  const auto of = [](const char* name) { return preparation_of(name, *open_source({.name = name})); };
+  EXPECT_EQ(of("glyphs"), Preparation::Drawn);
+  EXPECT_EQ(of("random"), Preparation::Drawn);
+  EXPECT_EQ(of("text"), Preparation::Text);
 }
 
 TEST(OpenSource, RefusesTargetsThatAreNotThere) {

@@ -57,6 +57,11 @@ bool is_picture(const Sample& sample) {
   return image->shape().size() <= 3;  // bytes of a file, or pixels
 }
 
+Preparation preparation_of(const Sample& sample) {
+  if (sample.find("B01") && sample.find("B12")) return Preparation::Bands;
+  return is_picture(sample) ? Preparation::Pictures : Preparation::Numbers;
+}
+
 bool is_grey(const Sample& sample) {
   const Shape& shape = sample.at("image").shape();
   return shape.size() == 2 || (shape.size() == 3 && shape.back() == 1);
@@ -88,12 +93,18 @@ BandsOptions bands_of(const SourceOptions& options) {
 std::shared_ptr<const Decoder> decoder_for(const SourceOptions& options, const Records& records, const Sample& first) {
   const auto named = static_cast<std::int64_t>(records.classes().size());
   const std::int64_t classes = named > 0 ? named : options.classes;
-  if (first.find("B01") && first.find("B12")) return make_bands_decoder(bands_of(options));
-  if (is_picture(first)) return make_picture_decoder(picture_of(options, first, classes));
-  return make_array_decoder(first, options.target, classes);
+  switch (preparation_of(first)) {
+    case Preparation::Bands: return make_bands_decoder(bands_of(options));
+    case Preparation::Pictures: return make_picture_decoder(picture_of(options, first, classes));
+    default: return make_array_decoder(first, options.target, classes);
+  }
 }
 
 }  // namespace
+
+Preparation stored_preparation(const Records& records) {
+  return preparation_of(first_good(records));
+}
 
 StoredSource::StoredSource(StoredParts parts, std::int64_t samples) : parts_(std::move(parts)) {
   const std::int64_t all = parts_.records->size();

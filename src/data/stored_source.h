@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ronde/data/preparation.h"
 #include "ronde/data/records.h"
 #include "ronde/data/source.h"
 
@@ -38,6 +39,9 @@ std::unique_ptr<Source> open_stored(const SourceOptions& options);
 
 // The same, of files that are open already. FAILS WITH: as open_stored().
 std::unique_ptr<Source> stored_as(const SourceOptions& options, std::shared_ptr<const Records> records);
+
+// What becomes of such samples, by the first of them that can be read. FAILS WITH: as Records::read().
+Preparation stored_preparation(const Records& records);
 
 // Numbers of any type and one shape as features: [n], [h,w], or [c,h,w]. "class" or "labels" is what is to be learned.
 // FAILS WITH: BadInput for arrays of other shapes.

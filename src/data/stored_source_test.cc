@@ -173,6 +173,53 @@ TEST(StoredSource, PartsOfASplitAreShuffledByChunksToo) {
   EXPECT_GT(jumps(order_of_part(0)), 60u);
 }
 
+// Some of whose samples cannot be read.
+class Holey : public Numbered {
+ public:
+  Holey(std::int64_t samples, std::set<std::int64_t> holes) : Numbered(samples), holes_(std::move(holes)) {}
+  Sample read(std::int64_t index) const override {
+    if (holes_.contains(index)) throw Error::bad_input("a hole");
+    return Numbered::read(index);
+  }
+
+ private:
+  const std::set<std::int64_t> holes_;
+};
+
+// Evaluations leave them out: every sample that can be read is there once that does not stand in for another.
+TEST(StoredSource, SamplesThatStandInForOthersAreMarked) {
+  const std::set<std::int64_t> holes{0, 5, 6, 41, 99};
+  const StoredSource source({std::make_shared<Holey>(100, holes), std::make_shared<Counting>(10, 70), 1}, 0);
+  std::multiset<float> expected;
+  for (int i = 0; i < 100; ++i)
+    if (!holes.contains(i) && i != 70) expected.insert(static_cast<float>(i));
+  for (const int ranks : {1, 2, 3, 7})
+    for (const int threads : {1, 4}) {
+      std::multiset<float> counted;
+      for (int rank = 0; rank < ranks; ++rank) {
+        Loader loader(source, {.batch = 33,
+                               .rank = rank,
+                               .ranks = ranks,
+                               .shuffle = false,
+                               .pipeline = {.threads = threads, .skip_bad = true}});
+        while (const auto batch = loader.next()) {
+          const auto& stand_ins = batch->facts().stand_ins;
+          EXPECT_TRUE(std::ranges::is_sorted(stand_ins));
+          for (std::int64_t i = 0; i < batch->size(); ++i)
+            if (!std::ranges::binary_search(stand_ins, i)) counted.insert(batch->sample(i).features[0]);
+        }
+      }
+      EXPECT_EQ(counted, expected) << ranks << " ranks, " << threads << " threads";
+    }
+}
+
+TEST(StoredSource, WhatBecomesOfSamplesIsSeenFromTheFirst) {
+  EXPECT_EQ(stored_preparation(Holey(5, {0, 1})), Preparation::Pictures);
+  const auto pixels = std::make_shared<Numbered>(3);
+  const StoredSource source({pixels, std::make_shared<Counting>(1), 1}, 0);
+  EXPECT_EQ(preparation_of("pack", source), Preparation::Pictures);
+}
+
 TEST(StoredSource, CachedRecordsAreReadOnce) {
   class Counted : public Numbered {
    public:

@@ -58,6 +58,7 @@ std::vector<Entry> entries() {
       resnet("resnet18", {.blocks = {2, 2, 2, 2}}),
       resnet("resnet34", {.blocks = {3, 4, 6, 3}}),
       resnet("resnet50", {.blocks = {3, 4, 6, 3}, .bottleneck = true}),
+      resnet("resnet50-goyal", {.blocks = {3, 4, 6, 3}, .bottleneck = true, .identity_start = true}),
       resnet("resnet101", {.blocks = {3, 4, 23, 3}, .bottleneck = true}),
       resnet("resnet152", {.blocks = {3, 8, 36, 3}, .bottleneck = true}),
       resnet("resnet18-cifar", {.blocks = {2, 2, 2, 2}, .small_stem = true}),

@@ -28,6 +28,7 @@ TEST(Model, HasAsManyParametersAsPublished) {
       imagenet("resnet18", 11'689'512),
       imagenet("resnet34", 21'797'672),
       imagenet("resnet50", 25'557'032),
+      imagenet("resnet50-goyal", 25'557'032),
       imagenet("resnet101", 44'549'160),
       imagenet("resnet152", 60'192'808),
       {{.name = "resnet20"}, 269'722},
@@ -126,6 +127,30 @@ TEST(Model, ConvolutionsStartAsHeDid) {
   const torch::Tensor& weight = state.at("layer2.0.conv1.weight");  // 128 outputs of 3 x 3
   EXPECT_NEAR(weight.std().item<double>(), std::sqrt(2.0 / (128 * 9)), 0.001);
   EXPECT_NEAR(weight.mean().item<double>(), 0, 0.001);
+}
+
+// Goyal et al.: residual blocks begin as identities, and the head with small weights.
+TEST(Model, GoyalsBeginsWithBlocksThatAreIdentities) {
+  torch::manual_seed(1);
+  const auto network = make_model({.name = "resnet50-goyal", .classes = 100});
+  const auto state = state_of(*network), usual = state_of(*make_model({.name = "resnet50", .classes = 100}));
+  int blocks = 0;
+  for (const auto& [name, tensor] : state) {
+    if (!name.starts_with("layer") || !name.ends_with("weight") || name.find(".bn") == std::string::npos) continue;
+    const bool last = name.ends_with("bn3.weight");
+    EXPECT_TRUE(tensor.eq(last ? 0.0 : 1.0).all().item<bool>()) << name;
+    blocks += last;
+  }
+  EXPECT_EQ(blocks, 16);
+  EXPECT_NEAR(state.at("fc.weight").std().item<double>(), 0.01, 0.001);
+  EXPECT_TRUE(state.at("fc.bias").eq(0).all().item<bool>());
+  EXPECT_TRUE(usual.at("layer1.0.bn3.weight").eq(1).all().item<bool>());
+  EXPECT_EQ(state.size(), usual.size());
+  // A block passes on what its shortcut gives.
+  const auto block = std::dynamic_pointer_cast<Network>(network->named_modules()["layer1.1"]);
+  const torch::Tensor input = torch::rand({2, 256, 8, 8});
+  EXPECT_TRUE(block->forward(input).equal(input));
+  EXPECT_NO_THROW(make_model({.name = "resnet50-goyal", .norm = no_norm()}));
 }
 
 TEST(Model, DeepOneKeepsItsSignal) {

@@ -1,5 +1,6 @@
 #include "ronde/train/evaluate.h"
 
+#include "ronde/base/log.h"
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
@@ -9,6 +10,16 @@
 #include "ronde/train/tally.h"
 
 namespace ronde::train {
+namespace {
+
+// Each rank has named those that it could not read.
+void say_what_is_missing(const Session& session, std::int64_t missing, std::int64_t samples) {
+  if (missing == 0 || session.rank() != 0) return;
+  const Log log({.level = parse_log_level(session.settings().get<"log.level">())});
+  log.warn("the evaluation is without {} of {} samples, which cannot be read", missing, samples);
+}
+
+}  // namespace
 
 Evaluation evaluate(const Session& session, const Task& task, const data::Source& samples, std::int64_t batch) {
   RONDE_SPAN("evaluate");
@@ -24,13 +35,16 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
   const Precision precision = parse_precision(session.settings().get<"train.precision">());
   Tally tally(samples.kind().target, samples.kind().classes);
   Feed feed(loader, session, task);
-  while (const auto part = feed.next()) {
-    if (part->size() == 0) continue;
-    const auto outputs = forward_in(precision, *task.network, part->inputs);
-    tally.add(outputs, part->plain, task.plain_loss(outputs, part->plain).item<double>());
+  while (const auto all = feed.next()) {
+    const StepBatch part = all->without_stand_ins();
+    if (part.size() == 0) continue;
+    const auto outputs = forward_in(precision, *task.network, part.inputs);
+    tally.add(outputs, part.plain, task.plain_loss(outputs, part.plain).item<double>());
   }
   task.network->train();
-  return tally.together(session.world());
+  Evaluation found = tally.together(session.world());
+  say_what_is_missing(session, samples.size() - found.score.samples, samples.size());
+  return found;
 }
 
 }  // namespace ronde::train

@@ -18,10 +18,12 @@ constexpr double kBatchesAhead = 3;
 // What CUDA takes of a GPU's memory for itself and its libraries.
 constexpr double kGpuProgram = 600e6;
 
-// Features and targets, as a batch holds them.
-double sample_bytes(const data::SampleKind& kind) {
-  return static_cast<double>(sizeof(float) * (kind.values() + kind.flag_values()) +
-                             sizeof(std::int64_t) * kind.class_values());
+// Of a sample as a batch holds it, and as it travels to a GPU: pictures as bytes, where the device does the rest.
+double sample_bytes(const Rehearsal& known, const Settings& settings, bool gpu) {
+  const std::string place = settings.get<"data.on_device">();
+  data::SampleKind kind = known.kind;
+  kind.u8 = known.preparation == data::Preparation::Pictures && (place == "on" || (place == "auto" && gpu));
+  return static_cast<double>(kind.bytes());
 }
 
 std::int64_t batch_of(const Settings& settings, int ranks) {
@@ -92,13 +94,14 @@ Limits::Variant variant_of(const Settings& settings, const MachineRates& machine
   Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = rehearse(settings)};
   variant.memory = memory_need(variant.known, settings, machine, spread);
   const double stored = stored_bytes(settings.get<"data.path">(), variant.known.samples + variant.known.held_out);
-  variant.speeds = speed_limits(work_of(variant.known, settings, spread.ranks, stored), machine, spread);
+  const bool gpu = machine.kind == Hardware::Kind::Gpu;
+  variant.speeds = speed_limits(work_of(variant.known, settings, spread.ranks, stored, gpu), machine, spread);
   return variant;
 }
 
 }  // namespace
 
-Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample) {
+Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu) {
   Work work{.batch = batch_of(settings, ranks),
             .precision = settings.get<"train.precision">(),
             .tf32 = settings.get<"device.tf32">()};
@@ -111,7 +114,7 @@ Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double
   const double update = 2 * known.parameter_bytes + known.gradient_bytes + 2 * known.optimizer_bytes;
   work.touched = forwards * static_cast<double>(passes) * pass * width_of(work.precision) + update;
   work.stored = stored_per_sample * samples;
-  work.input = samples * sample_bytes(known.kind);
+  work.input = samples * sample_bytes(known, settings, gpu);
   const double wire = settings.get<"train.compression">() == "none" ? 1.0 : 0.5;
   // Ranks that train alone meet with all they have, every few steps; others exchange gradients.
   const std::int64_t apart = settings.get<"train.sync_every">();
@@ -161,7 +164,7 @@ MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const M
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
   const std::int64_t passes = settings.get<"train.accumulate">();
   const std::int64_t batch = batch_of(settings, spread.ranks), pass = samples_a_pass(batch, passes);
-  const double sample = sample_bytes(known.kind);
+  const double sample = sample_bytes(known, settings, gpu);
   MemoryNeed need{.activations = known.activations.at(pass),
                   .peak = static_cast<double>(known.step.peak(pass)),
                   .ahead = kBatchesAhead * sample * static_cast<double>(batch),

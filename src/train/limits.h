@@ -31,7 +31,8 @@ struct Work {
   double input = 0;      // given to the device
   double exchanged = 0;  // gradients that meet those of other ranks
 };
-Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample);
+// `gpu`: it computes, and pictures travel to it as data.on_device says.
+Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu = false);
 
 // A rank's share of what its machine does a second. Processors, disks and memory are shared by its ranks; a GPU is one
 // rank's own.

@@ -69,6 +69,24 @@ TEST(Limits, SettingsChangeTheWork) {
   EXPECT_EQ(work_of(small(), with({{"train.sync_every", "10"}}), 1, 0).exchanged, 20);
 }
 
+// 24 bytes of f32 or 6 of pixels, the 16 that say what the device does to them, and the class.
+TEST(Limits, PicturesTravelAsBytesToAGpu) {
+  Rehearsal pictures = small();
+  pictures.preparation = data::Preparation::Pictures;
+  const auto input = [&](const Rehearsal& known, bool gpu, const char* place) {
+    return work_of(known, with({{"data.on_device", place}}), 2, 0, gpu).input / 20;
+  };
+  EXPECT_EQ(input(pictures, true, "auto"), 6 + 16 + 8);
+  EXPECT_EQ(input(pictures, true, "off"), 24 + 8);
+  EXPECT_EQ(input(pictures, false, "auto"), 24 + 8);
+  EXPECT_EQ(input(pictures, false, "on"), 6 + 16 + 8);
+  EXPECT_EQ(input(small(), true, "auto"), 24 + 8);
+  EXPECT_EQ(memory_need(pictures, with({}), kGpu, {}).ahead, 3 * 40 * (6 + 16 + 8));
+  EXPECT_EQ(memory_need(pictures, with({}), kCpu, {}).ahead, 3 * 40 * (24 + 8));
+  pictures.kind.bf16 = true;
+  EXPECT_EQ(input(pictures, false, "auto"), 12 + 8);
+}
+
 TEST(Limits, ARankOfAGpuHasItForItself) {
   const Work work = work_of(small(), with({}), 4, 1000);
   const auto limits = speed_limits(work, kGpu, {.ranks = 4});

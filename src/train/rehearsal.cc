@@ -98,8 +98,10 @@ class Stage {
 
  private:
   Rehearsal facts() {
-    Rehearsal known{
-        .kind = task_.samples->kind(), .samples = task_.samples->size(), .held_out = task_.held_out->size()};
+    Rehearsal known{.kind = task_.samples->kind(),
+                    .preparation = data::preparation_of(settings_.get<"data.name">(), *task_.samples),
+                    .samples = task_.samples->size(),
+                    .held_out = task_.held_out->size()};
     known.parameters = models::count_parameters(*task_.network);
     known.parameter_bytes = bytes_of(task_.network->parameters());
     known.buffer_bytes = bytes_of(task_.network->buffers());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ronde/base/settings.h"
+#include "ronde/data/preparation.h"
 #include "ronde/data/source.h"
 #include "ronde/train/memory_model.h"
 
@@ -12,6 +13,7 @@ namespace ronde::train {
 // What is known of a training before it runs. Bytes are those of one rank.
 struct Rehearsal {
   data::SampleKind kind = {};
+  data::Preparation preparation = data::Preparation::Drawn;
   std::int64_t samples = 0, held_out = 0;  // how many there are
   std::int64_t parameters = 0;             // how many
   double parameter_bytes = 0, buffer_bytes = 0, gradient_bytes = 0;

@@ -13,6 +13,24 @@ StepBatch StepBatch::part(data::Range range) const {
   some.targets = cut(targets);
   some.plain = mixed() ? cut(plain) : some.targets;
   some.facts.local = {facts.local.begin + range.begin, facts.local.begin + range.end};
+  some.facts.stand_ins.clear();
+  for (const std::int64_t one : facts.stand_ins)
+    if (range.begin <= one && one < range.end) some.facts.stand_ins.push_back(one - range.begin);
+  return some;
+}
+
+StepBatch StepBatch::without_stand_ins() const {
+  if (facts.stand_ins.empty()) return *this;
+  torch::Tensor rows = torch::ones({size()}, torch::kBool);
+  for (const std::int64_t row : facts.stand_ins) rows[row] = false;
+  rows = rows.nonzero().squeeze(1).to(inputs.device());
+  const auto chosen = [&](const torch::Tensor& all) { return all.index_select(0, rows); };
+  StepBatch some = *this;
+  some.inputs = chosen(inputs);
+  some.targets = targets.is_same(inputs) ? some.inputs : chosen(targets);
+  some.plain = mixed() ? chosen(plain) : some.targets;
+  some.facts.stand_ins.clear();
+  some.facts.local.end = some.facts.local.begin + rows.size(0);
   return some;
 }
 

@@ -24,6 +24,8 @@ struct StepBatch {
   bool mixed() const { return plain.defined() && !plain.is_same(targets); }
   // The samples of a part of it.
   StepBatch part(data::Range range) const;
+  // Those that were read, without those that stand in for such that could not be.
+  StepBatch without_stand_ins() const;
 };
 
 struct Mixing {

@@ -95,6 +95,10 @@ Task make_task(const Session& session) {
       .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
   const data::SampleKind kind = task.samples->kind();
   torch::manual_seed(static_cast<std::uint64_t>(settings.get<"train.seed">()));
+  const auto norm = [&task, make = norm_of(session)](std::int64_t channels) {
+    task.has_norms = true;
+    return make(channels);
+  };
   task.network = models::make_model({.name = settings.get<"model.name">(),
                                      .classes = kind.classes,
                                      .channels = kind.channels,
@@ -103,7 +107,7 @@ Task make_task(const Session& session) {
                                      .filters = settings.get<"model.filters">(),
                                      .conv_bias = settings.get<"model.conv_bias">(),
                                      .recompute = settings.get<"model.recompute">(),
-                                     .norm = norm_of(session)});
+                                     .norm = norm});
   task.network->to(session.device());
   task.channels_last = settings.get<"model.channels_last">() && has_convolutions(*task.network);
   if (task.channels_last) models::to_channels_last(*task.network);

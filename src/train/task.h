@@ -23,6 +23,7 @@ struct Task {
   models::Loss plain_loss = {};  // summed over samples: what is reported
   bool smoothed = false;         // the two differ
   bool channels_last = false;
+  bool has_norms = false;  // the network asked for norms, whatever it got
 
   data::Target target() const { return samples->kind().target; }
   const data::Source& after_epochs() const { return validation ? *validation : *held_out; }

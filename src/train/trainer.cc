@@ -4,7 +4,9 @@
 
 #include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 #include "ronde/base/units.h"
+#include "ronde/data/preparation.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
@@ -14,6 +16,7 @@
 #include "ronde/train/kept_results.h"
 #include "ronde/train/mixup.h"
 #include "ronde/train/output_folder.h"
+#include "ronde/train/unused_settings.h"
 
 namespace ronde::train {
 namespace {
@@ -30,6 +33,19 @@ void require_batch(const Session& session, const Task& task) {
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
   require_enough_samples(session.settings(), session.size());
+}
+
+// What somebody has set and this training would ignore is refused, where its result would be taken for another's.
+void require_all_used(const Session& session, const Task& task, const Log& log) {
+  const Settings& settings = session.settings();
+  const std::string data = settings.get<"data.name">();
+  const auto unused = unused_settings(settings, {.preparation = data::preparation_of(data, *task.samples),
+                                                 .kind = task.samples->kind(),
+                                                 .has_norms = task.has_norms});
+  std::vector<std::string> refused, told;
+  for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
+  if (!refused.empty()) throw Error::bad_input("{}; leave it out", join(refused, "; "));
+  if (!told.empty() && session.rank() == 0) log.info("{}", join(told, "; "));
 }
 
 Mixing mixing_of(const Session& session, const Task& task) {
@@ -63,6 +79,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       totals_(session.world()),
       tested_(!task_.validation) {
   require_batch(session, task_);
+  require_all_used(session, task_, log);
   trace_job(session, task_);
   position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
 }

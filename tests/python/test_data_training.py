@@ -64,6 +64,7 @@ def epochs_of(log: list[dict]) -> list[tuple]:
     return [(line["epoch"], line["loss"], line["test_accuracy"]) for line in log if line["kind"] == "epoch"]
 
 
+@pytest.mark.learning
 def test_image_folder_is_learned(train, pictures):
     job, log = train("--data-path", str(pictures), "--set", "train.epochs=4")
     assert job.returncode == 0, job.stderr
@@ -129,6 +130,43 @@ def test_bad_picture_is_skipped_counted_and_named(train, pictures, tmp_path):
     job, _ = train("--data-path", str(folder), "--set", "train.epochs=1", "--set", "data.on_error=stop", name="stop")
     assert job.returncode == 2, job.stderr
     assert "green/07.png" in job.stderr and "data.on_error=skip" in job.stderr, job.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_an_evaluation_leaves_out_what_cannot_be_read(train, pictures, tmp_path, ranks):
+    """The same result as if the bad ones were not there; they are named, and counted."""
+    bad = {("blue", "00.png"), ("green", "07.png"), ("green", "08.png"), ("red", "31.png")}
+    for name in COLOURS:
+        for kind in ("damaged", "without"):
+            (tmp_path / kind / name).mkdir(parents=True)
+        for picture in sorted((pictures / name).iterdir()):
+            content, is_bad = picture.read_bytes(), (name, picture.name) in bad
+            (tmp_path / "damaged" / name / picture.name).write_bytes(
+                content[: len(content) // 2] if is_bad else content
+            )
+            if not is_bad:
+                (tmp_path / "without" / name / picture.name).write_bytes(content)
+    words = (
+        "--data-path",
+        str(pictures),
+        "--set",
+        "data.split=",
+        "--set",
+        "train.epochs=1",
+        "--set",
+        "optimizer.lr=0.002",
+    )
+    seen = {}
+    for kind in ("damaged", "without"):
+        job, log = train(*words, "--data-test-path", str(tmp_path / kind), ranks=ranks, name=kind)
+        assert job.returncode == 0, job.stderr
+        seen[kind] = job.stderr, [line for line in log if line["kind"] == "epoch"][-1]
+    (said, damaged), (quiet, without) = seen["damaged"], seen["without"]
+    assert damaged["test_samples"] == without["test_samples"] == 92
+    assert damaged["test_accuracy"] == without["test_accuracy"]
+    assert damaged["test_loss"] == pytest.approx(without["test_loss"], rel=1e-5)
+    assert "the evaluation is without 4 of 96 samples" in said and "evaluation is without" not in quiet, said
+    assert all("/".join(one) in said for one in bad), said
 
 
 def test_input_that_is_the_limit_is_named(train, tmp_path):

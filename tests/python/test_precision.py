@@ -34,6 +34,7 @@ def lines_of(folder: pathlib.Path, kind: str) -> list[dict]:
     return [line for line in lines if line["kind"] == kind]
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("precision", ["bf16", "f16"])
 def test_mnist_on_two_ranks(train, tmp_path, precision):
     """A third of the digits, once: over 96 %. All of them, six times, come to over 99 % (docs/training.md)."""

@@ -9,14 +9,17 @@ pytest_plugins = ["job_fixtures", "python_fixtures"]
 EXAMPLES = ROOT / "examples" / "python"
 
 
+@pytest.mark.learning
 def test_digits_are_learned(python_job):
-    words = ("mnist.py", "--samples", "3000", "--epochs", "2", "--lr", "0.02", "--batch-size", "32")
+    """After two epochs some seeds and processors are at 66 %, others at 93 %; after four all are above 98 %."""
+    words = ("mnist.py", "--samples", "3000", "--epochs", "4", "--lr", "0.02", "--batch-size", "32")
     done = python_job(2, "-m", "ronde.horovod", EXAMPLES / words[0], *words[1:])
     assert done.returncode == 0, done.stdout + done.stderr
     accuracies = [float(text) for text in re.findall(r"accuracy ([\d.]+) %", done.stdout)]
-    assert len(accuracies) == 2 and accuracies[-1] > 80, done.stdout
+    assert len(accuracies) == 4 and accuracies[-1] > 80, done.stdout
 
 
+@pytest.mark.learning
 def test_digits_from_files(python_job):
     data = ROOT.parent / "shared" / "data" / "mnist"
     if not data.exists():

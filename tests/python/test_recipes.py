@@ -47,6 +47,7 @@ def short_run(ronde, build_dir, clean_env, tmp_path):
     return run
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", RECIPES)
 def test_short_version(short_run, name):
     measure, learned = RECIPES[name]

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -65,6 +66,7 @@ def log_of(folder: pathlib.Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "ronde-output" / "empty" / "log.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.learning
 def test_two_ranks_train_and_say_where_things_are(train, tmp_path):
     job = train(2, "--trace-dir", "trace")
     assert job.returncode == 0, job.stderr
@@ -233,12 +235,28 @@ def test_a_killed_job_goes_on_from_its_last_checkpoint(build_dir, clean_env, tmp
         ({"train__epochs": "none"}, "train.epochs"),
         ({"checkpoint__every": "often"}, "checkpoint.every"),
         ({"schedule__warmup": "9"}, "warm-up"),
+        (
+            {"data__flip": "true"},
+            "data.flip = 'true' (from --set) has no effect: the samples of 'glyphs' are generated",
+        ),
+        ({"data__path": "digits"}, "data.path = 'digits' (from --set) has no effect"),
+        ({"train__loss_scale": "512"}, "train.loss_scale = '512' (from --set) has no effect: train.precision is f32"),
+        ({"schedule__milestones": "1"}, "schedule.milestones = '1' (from --set) has no effect"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_2(train, changes, words):
     job = train(2, **changes)
     assert job.returncode == 2, (job.returncode, job.stderr)
     assert words in job.stderr, job.stderr
+
+
+def test_lines_of_a_recipe_that_were_overtaken_are_told(ronde, tmp_path):
+    """Other data than the recipe's: its folder has no effect, and that is no reason to stop."""
+    (tmp_path / "mine.toml").write_text('[data]\nname = "mnist"\npath = "digits"\n')
+    words = [*flags(data__name="glyphs", train__steps="2"), "--log-level", "info"]
+    job = ronde("train", "mine.toml", *words)
+    assert job.returncode == 0, job.stderr
+    assert "data.path = 'digits' (from mine.toml:3) has no effect" in job.stderr, job.stderr
 
 
 def test_a_recipe_that_is_not_there(ronde):
@@ -289,6 +307,7 @@ def mnist_files(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+@pytest.mark.learning
 def test_the_examples_before_and_after(build_dir, clean_env, tmp_path):
     """The same program on one rank and on two learns the same."""
     digits = mnist_files(tmp_path)
@@ -305,6 +324,40 @@ def test_the_examples_before_and_after(build_dir, clean_env, tmp_path):
         assert float(job.stdout.split("accuracy")[1].split()[0]) > 0.97, job.stdout
         assert (tmp_path / "mnist.pt").exists()
         (tmp_path / "mnist.pt").unlink()
+
+
+def test_the_example_after_tests_on_all_ranks_and_counts_each_sample_once(build_dir, clean_env, tmp_path):
+    """Three batches of digits, the last one short, on one rank to four: what is printed is what the network that was
+    kept gets right, which is another number where ranks weigh the same or rank 0 stands for all."""
+    torch = pytest.importorskip("torch")
+    images, labels = {}, {}
+    for part, count in (("train", 640), ("t10k", 1100)):
+        generator = torch.Generator().manual_seed(count)
+        labels[part] = torch.randint(10, (count,), generator=generator)
+        rows = torch.arange(28) // 2  # a label is a bright bar, fainter in later pictures, so that batches differ
+        bars = (rows[None, :, None] == labels[part][:, None, None]) * torch.linspace(150, 0, count)[:, None, None]
+        images[part] = (torch.rand(count, 28, 28, generator=generator) * 100 + bars).to(torch.uint8)
+        header = struct.pack(">IIII", 0x803, count, 28, 28)
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(header + bytes(images[part].flatten().tolist()))
+        header = struct.pack(">II", 0x801, count)
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(header + bytes(labels[part].tolist()))
+    inputs = ((images["t10k"].float() / 255 - 0.1307) / 0.3081).unsqueeze(1)
+    for ranks in ("1", "2", "3", "4"):
+        job = subprocess.run(
+            [build_dir / "ronde", "--log-level", "error", "run", "-n", ranks, build_dir / "mnist_after", tmp_path, "3"],
+            env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert job.returncode == 0, job.stderr
+        weights = {name: value for name, value in torch.jit.load(str(tmp_path / "mnist.pt")).named_parameters()}
+        x = inputs
+        with torch.no_grad():
+            for layer in ("0", "3"):
+                x = torch.conv2d(x, weights[f"layers.{layer}.weight"], weights[f"layers.{layer}.bias"], padding=2)
+                x = torch.max_pool2d(x.relu(), 2)
+            x = x.flatten(1) @ weights["layers.7.weight"].T + weights["layers.7.bias"]
+        right = (x.argmax(1) == labels["t10k"]).sum().item()
+        said = float(job.stdout.strip().splitlines()[-1].split("accuracy")[1])
+        assert said == pytest.approx(right / 1100, abs=2.1 / 1100), (ranks, job.stdout)  # ties to rounding
 
 
 def test_examples_are_short():

@@ -43,6 +43,7 @@ def traffic(folder: pathlib.Path) -> int:
     return sum(one["args"]["wire_bytes"] for one in trace.named("allreduce") if one["args"]["bytes"] > 4096)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize(
     ("name", "changes", "expected"),
     [
@@ -62,6 +63,7 @@ def test_mnist_is_learned_with_less_exchange(train, tmp_path, name, changes, exp
     settings = {
         "data__name": "mnist",
         "data__path": str(SHARED / "mnist"),
+        "data__resolution": "28",
         "data__samples": "0",
         "data__test_samples": "0",  # all 10,000: of fewer, too many trainings get the same number right
         "model__name": "mlp",

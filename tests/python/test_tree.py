@@ -56,6 +56,11 @@ def test_a_cycle_of_arrows(tree, tmp_path):
     assert len(tree("")) == 2
 
 
+def test_nothing_is_built_for_the_processor_of_this_machine(tree, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("project(x)\nadd_compile_options(-O3 -march=native)\n")
+    assert tree("") == ["CMakeLists.txt:2: -march=native: instructions are chosen when a program runs"]
+
+
 def test_long_files_and_functions(tree):
     body = "  x();\n" * 59
     assert tree("namespace n {\nvoid f() {\n" + body[:-7] + "}\n}\n") == []

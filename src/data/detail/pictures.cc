@@ -14,7 +14,11 @@ constexpr int kMostShift = 4;  // pixels
 class PictureSource : public Source {
  public:
   PictureSource(PictureSet set, std::int64_t size, const SourceOptions& options)
-      : set_(std::move(set)), size_(size), seed_(options.seed), augment_(options.augment) {}
+      : set_(std::move(set)),
+        size_(size),
+        seed_(options.seed),
+        augment_(options.augment),
+        flip_(options.picture.flip) {}
 
   std::string name() const override { return set_.name; }
   SampleKind kind() const override { return set_.kind; }
@@ -23,7 +27,8 @@ class PictureSource : public Source {
   void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
     const std::uint8_t* picture = find(index);
     const auto plane = static_cast<std::size_t>(set_.kind.height * set_.kind.width);
-    const Change change = augment_ ? change_of(seed_, epoch, index) : Change{};
+    Change change = augment_ ? change_of(seed_, epoch, index) : Change{};
+    change.mirror = change.mirror && flip_;
     for (std::size_t channel = 0; channel < set_.normals.size(); ++channel) {
       const Normal& normal = set_.normals[channel];
       const float scale = 1 / (255 * normal.deviation), shift = -normal.mean / normal.deviation;
@@ -61,8 +66,17 @@ class PictureSource : public Source {
   const PictureSet set_;
   const std::int64_t size_;
   const std::uint64_t seed_;
-  const bool augment_;
+  const bool augment_, flip_;
 };
+
+// data.normalize, where somebody has set it; otherwise as is usual for the set.
+std::vector<Normal> normals_of(const PictureSet& set, const SourceOptions& options) {
+  if (options.normalize.empty()) return set.normals;
+  const Normalization normal = parse_normalization(options.normalize, set.kind.channels);
+  std::vector<Normal> normals;
+  for (std::size_t i = 0; i < normal.mean.size(); ++i) normals.push_back({normal.mean[i], normal.deviation[i]});
+  return normals;
+}
 
 }  // namespace
 
@@ -86,6 +100,7 @@ std::unique_ptr<Source> make_picture_source(PictureSet set, const SourceOptions&
                            options.path, all, options.split == Split::Train ? "training" : "testing", options.samples);
   const std::int64_t size = options.samples == 0 ? all : options.samples;
   set.kind.target = options.target;
+  set.normals = normals_of(set, options);
   return std::make_unique<PictureSource>(std::move(set), size, options);
 }
 

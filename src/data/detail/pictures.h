@@ -32,9 +32,10 @@ struct PictureSet {
   std::vector<Normal> normals = {};  // one a channel
 };
 
-// The source that such a set is, cut to options.samples.
+// The source that such a set is, cut to options.samples, with options.normalize and, where it augments,
+// options.picture.flip.
 // REQUIRES: labels below kind.classes; as many labels as pictures; options.target is Class or Input.
-// FAILS WITH: BadInput when there are fewer than options.samples.
+// FAILS WITH: BadInput when there are fewer than options.samples, or options.normalize cannot be read.
 std::unique_ptr<Source> make_picture_source(PictureSet set, const SourceOptions& options);
 
 // How one picture is changed for training: pixel (x, y) of the result comes from (x - right, y - down) of the picture,

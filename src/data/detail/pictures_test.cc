@@ -162,6 +162,34 @@ TEST_F(Cifar, APictureIsShiftedAndMirroredAsTheChangeSays) {
   }
 }
 
+TEST_F(Cifar, IsNotMirroredWhereNobodyWantsIt) {
+  write_all();
+  const auto source =
+      open_source({.name = "cifar10", .path = folder.text(), .seed = 4, .augment = true, .picture = {.flip = false}});
+  int mirrored = 0;
+  for (std::int64_t epoch = 0; epoch < 50; ++epoch) {
+    const Change change = change_of(4, epoch, 1);
+    mirrored += change.mirror;
+    if (change.down != 0 || change.right < -2) continue;
+    const auto bright = static_cast<std::size_t>(2 + change.right);
+    EXPECT_NEAR(sample_of(*source, 1, epoch).features[bright], (1 - 0.4914f) / 0.2470f, 1e-5);
+  }
+  EXPECT_GT(mirrored, 0) << "with the same shifts as ever";
+}
+
+TEST_F(Cifar, IsNormalisedAsSomebodyAsks) {
+  write_all();
+  const auto with = [&](const std::string& normalize) {
+    const auto source = open_source({.name = "cifar10", .path = folder.text(), .normalize = normalize});
+    return sample_of(*source, 9).features;
+  };
+  EXPECT_NEAR(with("unit")[0], 128 / 255.0, 1e-6);
+  EXPECT_NEAR(with("0.5,0.4,0.3/0.5,0.2,0.1")[3071], (128 / 255.0 - 0.3) / 0.1, 1e-5);
+  EXPECT_NEAR(with("")[0], (128 / 255.0 - 0.4914) / 0.2470, 1e-5);
+  EXPECT_EQ(message_of([&] { with("0.5,0.5/1,1"); }),
+            "data.normalize = 0.5,0.5/1,1: 2 numbers where there are 3 channels");
+}
+
 TEST(Change, TakesAllShiftsAndBothSides) {
   std::set<std::tuple<int, int, bool>> seen;
   for (std::int64_t sample = 0; sample < 5000; ++sample) {

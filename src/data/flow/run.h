@@ -24,6 +24,7 @@ struct Item {
   Sample sample = {};
   int done = 0;            // steps that need not be taken, since a cache has what comes out of them
   Gate::Place place = {};  // of what it holds, where samples come one after the other
+  bool stands_in = false;  // for a sample of the same place that could not be read
 };
 
 // A place among the batches that may be in the making; it is given back when it goes. Only moves.

@@ -27,6 +27,7 @@ void StoredWork::replace(Item& item, std::int64_t& tries, const Error& error) co
     throw Error::bad_input("none of the {} samples can be read, the last: {}: {}", issuer_.size(),
                            records_.where(item.draw.index), error.message());
   item.draw = issuer_.draw_at(item.draw.epoch, (item.position + tries) % issuer_.size());
+  item.stands_in = true;
 }
 
 // Does the work, for another sample if this one is bad.

@@ -48,6 +48,11 @@ torch::Tensor ResidualBlock::shortcut(const torch::Tensor& input) {
   return torch::constant_pad_nd(smaller, {0, 0, 0, 0, more / 2, more - more / 2});
 }
 
+void ResidualBlock::begin_as_identity() {
+  for (auto& parameter : norms_.back().ptr()->named_parameters(false))
+    if (parameter.key() == "weight") torch::nn::init::zeros_(parameter.value());
+}
+
 torch::Tensor ResidualBlock::forward(torch::Tensor input) {
   torch::Tensor x = input;
   for (std::size_t i = 0; i < convs_.size(); ++i) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ronde/models/detail/layers.h"
-#include "ronde/models/detail/residual_block.h"
 #include "ronde/models/recompute.h"
 
 namespace ronde::models::detail {
@@ -32,6 +31,13 @@ ResNet::ResNet(const ModelOptions& options, const ResNetShape& shape)
   }
   fc_ = register_module("fc", torch::nn::Linear(in * pooled_ * pooled_, options.classes));
   init_convolutions(*this);
+  if (shape.identity_start) begin_as_identity();
+}
+
+void ResNet::begin_as_identity() {
+  for (auto& block : blocks_) block->begin_as_identity();
+  torch::nn::init::normal_(fc_->weight, 0.0, 0.01);
+  torch::nn::init::zeros_(fc_->bias);
 }
 
 torch::Tensor ResNet::forward(torch::Tensor input) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ronde/models/detail/residual_block.h"
 #include "ronde/models/model.h"
 
 namespace ronde::models::detail {
@@ -17,6 +18,9 @@ struct ResNetShape {
   bool padded_shortcuts = false;  // where the shape changes: every other pixel and zeros, rather than a convolution
   bool conv_bias = false;
   std::int64_t pooled = 1;  // extent of what the head sees
+  // Blocks begin as identities, and the head with weights of 0.01 (Goyal et al., arXiv:1706.02677, section 5.1), so
+  // that early steps of a large rate do no harm.
+  bool identity_start = false;
 };
 
 // Deep residual networks of He et al., with the names that torchvision gives to parameters.
@@ -26,11 +30,13 @@ class ResNet final : public Network {
   torch::Tensor forward(torch::Tensor input) override;
 
  private:
+  void begin_as_identity();
+
   const bool small_stem_, recompute_;
   const std::int64_t pooled_;
   torch::nn::Conv2d conv1_ = nullptr;
   torch::nn::AnyModule bn1_;
-  std::vector<std::shared_ptr<Network>> blocks_;
+  std::vector<std::shared_ptr<ResidualBlock>> blocks_;
   torch::nn::Linear fc_ = nullptr;
 };
 
