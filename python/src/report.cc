@@ -12,7 +12,6 @@
 #include "ronde/base/environment.h"
 #include "ronde/base/error.h"
 #include "ronde/base/json_text.h"
-#include "ronde/bench/roofline_file.h"
 #include "ronde/report/document.h"
 #include "ronde/report/page/page.h"
 #include "ronde/report/text.h"
@@ -39,10 +38,10 @@ std::string document(const std::vector<Path>& sources, const std::string& steps,
     options.allreduce_file = allreduce.string();
   }
   if (!roofline.empty()) {
-    options.rates = bench::read_roofline(roofline);
+    options.rates = read_rates(roofline);
   } else {
-    const Path measured = bench::default_roofline(Environment::of_process());
-    if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = bench::read_roofline(measured);
+    const Path measured = default_roofline(Environment::of_process());
+    if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = read_rates(measured);
   }
   return json_text(report::document_of(sources, options));
 }

@@ -8,20 +8,20 @@
 
 #include "ronde/base/cost_fit.h"
 #include "ronde/base/error.h"
+#include "ronde/base/rates_file.h"
 #include "ronde/base/units.h"
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/detail/job.h"
 #include "ronde/bench/detail/peers.h"
 #include "ronde/bench/detail/roofline_compute.h"
 #include "ronde/bench/detail/roofline_disk.h"
-#include "ronde/bench/detail/roofline_gpu.h"
-#include "ronde/bench/detail/roofline_memory.h"
 #include "ronde/bench/detail/turns.h"
-#include "ronde/bench/roofline_file.h"
+#include "ronde/device/copy_rates.h"
 #include "ronde/device/device.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
+#include "ronde/topology/memory_rate.h"
 
 namespace ronde::bench {
 namespace {
@@ -64,7 +64,7 @@ class Roofline {
     disk();
     allreduce();
     if (!options_.output.empty()) {
-      write_roofline(rates_, options_.output);
+      write_rates(rates_, options_.output);
       options_.log.info("written to {}, where 'ronde limits' looks", options_.output);
     }
     return std::move(report_);
@@ -80,9 +80,11 @@ class Roofline {
 
   void memory() {
     const int threads = topology::affinity_of_this_thread().size();
-    const auto bytes = std::min<std::size_t>(detail::TriadOptions().bytes, topology::memory().available / 4);
+    const auto bytes = std::min<std::size_t>(topology::TriadOptions().bytes, topology::memory().available / 4);
     options_.log.info("memory: a = b + s * c over {}, by one core and by {}", format_bytes(bytes), threads);
-    const auto triad = [&](int by) { return detail::triad_gb_s({.threads = by, .bytes = bytes, .seconds = seconds_}); };
+    const auto triad = [&](int by) {
+      return topology::triad_gb_s({.threads = by, .bytes = bytes, .seconds = seconds_});
+    };
     row("memory", "one core", triad(1), "GB/s");
     const double all = triad(threads);
     row("memory", "all cores", all, "GB/s");
@@ -117,7 +119,7 @@ class Roofline {
 
   void gpu() {
     options_.log.info("links: copies of 256 MiB to, on and between GPUs");
-    const detail::GpuRates found = detail::measure_gpu(gpu_);
+    const device::CopyRates found = device::measure_copies(gpu_);
     row("memory", "a GPU", found.memory_gb_s, "GB/s");
     row("host to device", "a GPU", found.host_gb_s, "GB/s");
     if (found.peer_gb_s > 0) row("GPU to GPU", "a GPU", found.peer_gb_s, "GB/s");

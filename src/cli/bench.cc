@@ -10,11 +10,11 @@
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
 #include "ronde/base/json_text.h"
+#include "ronde/base/rates_file.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
 #include "ronde/bench/bench.h"
 #include "ronde/bench/rank.h"
-#include "ronde/bench/roofline_file.h"
 #include "ronde/device/device.h"
 
 namespace ronde::cli {
@@ -99,7 +99,7 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .autotune = flags.autotune,
           .python = flags.python,
           .folder = flags.folder,
-          .output = flags.output.empty() ? bench::default_roofline(context.environment).string() : flags.output,
+          .output = flags.output.empty() ? default_roofline(context.environment).string() : flags.output,
           .settings = flags_for_ranks(context.settings),
           .log = context.log};
 }

@@ -14,9 +14,9 @@
 #include "ronde/base/format.h"
 #include "ronde/base/hardware.h"
 #include "ronde/base/json_text.h"
+#include "ronde/base/rates_file.h"
 #include "ronde/base/text.h"
 #include "ronde/base/units.h"
-#include "ronde/bench/roofline_file.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 #include "ronde/train/limits.h"
@@ -98,9 +98,9 @@ MachineRates rates_for(const LimitsFlags& flags, const Context& context) {
   if (!flags.hardware.empty() && !flags.roofline.empty())
     throw Error::bad_input("--hardware and --roofline both say what the machine is: give one of them");
   if (!flags.hardware.empty()) return rates_of(find_hardware(flags.hardware));
-  if (!flags.roofline.empty()) return bench::read_roofline(flags.roofline);
-  const auto measured = bench::default_roofline(context.environment);
-  if (!measured.empty() && std::filesystem::exists(measured)) return bench::read_roofline(measured);
+  if (!flags.roofline.empty()) return read_rates(flags.roofline);
+  const auto measured = default_roofline(context.environment);
+  if (!measured.empty() && std::filesystem::exists(measured)) return read_rates(measured);
   return this_machine();
 }
 

@@ -15,8 +15,9 @@
 #include "ronde/base/format.h"
 #include "ronde/base/hardware.h"
 #include "ronde/base/json_text.h"
+#include "ronde/base/rates_file.h"
 #include "ronde/base/terminal.h"
-#include "ronde/bench/roofline_file.h"
+#include "ronde/base/units.h"
 #include "ronde/report/document.h"
 #include "ronde/report/page/page.h"
 #include "ronde/report/text.h"
@@ -26,7 +27,7 @@ namespace {
 
 struct ReportFlags {
   std::vector<std::string> folders;
-  std::string steps, html, roofline, allreduce;
+  std::string steps, html, roofline, allreduce, memory = "1GiB";
   bool json = false, text = false, guide = false;
 };
 
@@ -36,19 +37,27 @@ std::string content_of(const std::filesystem::path& file) {
   return (std::ostringstream() << in.rdbuf()).str();
 }
 
+std::uint64_t memory_of(const ReportFlags& flags) {
+  try {
+    return parse_bytes(flags.memory);
+  } catch (const Error& error) {
+    throw Error::bad_input("--memory: {}", error.message());
+  }
+}
+
 // What the user names goes before what was measured on this machine; the report asks whether that is where the run was.
 report::AnalysisOptions options_of(const ReportFlags& flags, const Context& context) {
-  report::AnalysisOptions options{.steps = parse_step_window(flags.steps)};
+  report::AnalysisOptions options{.steps = parse_step_window(flags.steps), .memory = memory_of(flags)};
   if (!flags.allreduce.empty()) {
     options.allreduce_json = content_of(flags.allreduce);
     options.allreduce_file = flags.allreduce;
   }
   if (!flags.roofline.empty()) {
-    options.rates = bench::read_roofline(flags.roofline);
+    options.rates = read_rates(flags.roofline);
     return options;
   }
-  const auto measured = bench::default_roofline(context.environment);
-  if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = bench::read_roofline(measured);
+  const auto measured = default_roofline(context.environment);
+  if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = read_rates(measured);
   return options;
 }
 
@@ -95,6 +104,11 @@ void add_report(CLI::App& app, std::function<int(const Context&)>& command) {
   report_command->add_option("FOLDER", flags->folders,
                              "Traces of a run; several runs: how they scale, or two side by side");
   report_command->add_option("--steps", flags->steps, "These steps alone, as 10..40")->type_name("STEPS");
+  report_command
+      ->add_option("--memory", flags->memory,
+                   "About how much the analysis may take, default 1GiB; of longer traces, steps from the middle are "
+                   "looked at; 0: any")
+      ->type_name("SIZE");
   report_command->add_option("--html", flags->html, "Where the page goes; default report.html beside the traces")
       ->type_name("FILE");
   report_command->add_flag("--text", flags->text, "Print only, and write no page");

@@ -8,6 +8,7 @@
 #include "ronde/base/format.h"
 #include "ronde/report/advice.h"
 #include "ronde/report/bottlenecks.h"
+#include "ronde/report/bounded_run.h"
 #include "ronde/report/collectives.h"
 #include "ronde/report/devices.h"
 #include "ronde/report/efficiency.h"
@@ -16,6 +17,7 @@
 #include "ronde/report/job_facts.h"
 #include "ronde/report/json_parts.h"
 #include "ronde/report/layer_roofline.h"
+#include "ronde/report/machine_of_run.h"
 #include "ronde/report/operators.h"
 #include "ronde/report/phases.h"
 #include "ronde/report/profile.h"
@@ -41,10 +43,13 @@ struct Basics {
 };
 
 // Facts first: they may stand in the file of a rank that is then left out.
-Basics basics_of(Run& run, const StepWindow& steps) {
-  Basics basics{.problems = run.problems};
+Basics basics_of(BoundedRun& read) {
+  Run& run = read.run;
+  Basics basics;
+  if (!read.left_out.empty()) basics.problems.push_back(read.left_out);
+  basics.problems.insert(basics.problems.end(), run.problems.begin(), run.problems.end());
   basics.facts = facts_of(run, basics.problems);
-  basics.window = window_of(run, keep_whole_steps(run, steps, basics.problems));
+  basics.window = window_of(run, keep_whole_steps(run, read.steps, basics.problems));
   basics.efficiency = efficiency_of(run, basics.window);
   basics.phases = phases_of(run, basics.window);
   basics.profile = profile_of(run, basics.window);
@@ -90,16 +95,6 @@ void explain_runs(const std::vector<RunSummary>& runs, std::vector<std::string>&
           "'{}' does not tell its batch, or has no steps, and is not among the runs that are compared", run.source));
 }
 
-// What the user says; else what was measured here, if the run was on such a processor; else what is published of it.
-std::optional<MachineRates> rates_for(const JobFacts& facts, const AnalysisOptions& options) {
-  if (options.rates) return options.rates;
-  if (facts.processor.empty()) return {};
-  if (options.measured_here && options.measured_here->name.find(facts.processor) != std::string::npos)
-    return options.measured_here;
-  if (const Hardware* known = match_hardware(facts.processor)) return rates_of(*known);
-  return {};
-}
-
 MeasuredAllreduce allreduce_for(const std::optional<MachineRates>& rates, const AnalysisOptions& options) {
   if (!options.allreduce_json.empty()) return parse_allreduce(options.allreduce_json, options.allreduce_file);
   return rates ? measured_allreduce(*rates) : MeasuredAllreduce{};
@@ -136,7 +131,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
   const Window& window = basics.window;
   const JobFacts& facts = basics.facts;
   const StepTable steps = steps_of(run, window);
-  const auto rates = rates_for(facts, options);
+  const auto rates = machine_of_run(facts, {.said = options.rates, .measured_here = options.measured_here});
   const auto input = input_limit_of(run, window, facts, basics.efficiency.no_input_seconds, basics.problems);
   const MeasuredAllreduce measured = allreduce_for(rates, options);
   const Collectives collectives = collectives_of(run, window, measured);
@@ -200,13 +195,14 @@ Json document_of(const std::vector<std::filesystem::path>& sources, const Analys
   Basics main_basics;
   std::vector<RunSummary> summaries;
   std::vector<Profile> profiles;
+  const std::uint64_t memory = options.memory / std::min<std::size_t>(2, sources.size());
   for (const auto& source : sources) {
-    Run run = trace::read_run(source, {.threads = options.threads});
-    Basics basics = basics_of(run, options.steps);
-    summaries.push_back(summary_of(run, basics));
+    BoundedRun read = read_bounded(source, {.steps = options.steps, .memory = memory, .threads = options.threads});
+    Basics basics = basics_of(read);
+    summaries.push_back(summary_of(read.run, basics));
     profiles.push_back(basics.profile);
-    if (main && main->world_size > run.world_size) continue;
-    main = std::move(run);
+    if (main && main->world_size > read.run.world_size) continue;
+    main = std::move(read.run);
     main_basics = std::move(basics);
   }
   if (sources.size() > 1) explain_runs(summaries, main_basics.problems);

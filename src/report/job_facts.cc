@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ronde/base/error.h"
 #include "ronde/base/format.h"
+#include "ronde/base/rates_file.h"
 
 namespace ronde::report {
 namespace {
@@ -64,6 +66,17 @@ void read_layers(const Json& json, JobFacts& facts) {
                               .parameters = number(layer, "parameters")});
 }
 
+void read_rates_of(const RankTrace& rank, JobFacts& facts, std::vector<std::string>& problems) {
+  const Json json = read(rank, "machine rates", false, problems);
+  if (facts.rates || json.is_null()) return;
+  try {
+    facts.rates = rates_from_json(json);
+  } catch (const Error& error) {
+    problems.push_back(
+        fmt::format("what rank {} recorded about 'machine rates' cannot be used: {}", rank.rank, error.message()));
+  }
+}
+
 void read_memory(const trace::Run& run, const RankTrace& rank, JobFacts& facts) {
   const auto name = run.names.find("memory in use");
   for (const trace::CounterSeries& series : rank.counters)
@@ -100,6 +113,7 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
       if (const Json job = read(rank, "job", false, problems); !job.is_null()) read_job(job, facts);
       if (const Json layers = read(rank, "layers", true, problems); !layers.is_null()) read_layers(layers, facts);
     }
+    read_rates_of(rank, facts, problems);
     if (const Json own = read(rank, "rank facts", false, problems); !own.is_null()) {
       if (own.contains("bound")) facts.bound[rank.rank] = text(own, "bound");
       if (const double clock = number(own, "clock_ghz"); clock > 0) facts.clock_ghz[rank.rank] = clock;

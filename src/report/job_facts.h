@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ronde/base/hardware.h"
 #include "ronde/trace/run.h"
 
 namespace ronde::report {
@@ -20,8 +21,8 @@ struct LayerFacts {
   double parameters = 0;
 };
 
-// What training wrote into the trace besides times: metadata "job" and "layers" of rank 0 and "rank facts" of each,
-// JSON texts.
+// What training wrote into the trace besides times: metadata "job" and "layers" of rank 0, "machine rates" of the first
+// rank of each node and "rank facts" of each, JSON texts.
 // Everything may be missing.
 struct JobFacts {
   std::string recipe = {}, network = {}, data = {}, precision = {}, optimizer = {}, device = {}, processor = {};
@@ -34,8 +35,9 @@ struct JobFacts {
   double memory_bytes = 0, memory_limit_bytes = 0;   // most that a rank used, and what it may use; 0: not known
   std::map<std::string, std::string> settings = {};  // those that are not the default's, "comm.fusion_bytes": "64MiB"
   std::vector<LayerFacts> layers = {};
-  std::map<int, std::string> bound = {};  // by rank: the cpus it is bound to, "0-3"; "" : not bound
-  std::map<int, double> clock_ghz = {};   // by rank: what its core did when measured
+  std::map<int, std::string> bound = {};   // by rank: the cpus it is bound to, "0-3"; "" : not bound
+  std::map<int, double> clock_ghz = {};    // by rank: what its core did when measured
+  std::optional<MachineRates> rates = {};  // of a node or a GPU, as measured before the run (the lowest rank's)
 };
 
 // What a setting was; nothing where it had its default.

@@ -212,12 +212,21 @@ Comparison compare(const Profile& first, const Profile& second) {
 
 namespace {
 
+// Hundreds of ranks times hundreds of paths are megabytes that nobody looks at: there, least and most have to do.
+constexpr std::size_t kMostListedRanks = 64;
+
 Json json_of(const PathTime& node) {
   Json children = Json::array();
   for (const PathTime& child : node.children) children.push_back(json_of(child));
-  return {{"name", node.name},           {"visits", node.visits},     {"inclusive", node.inclusive},
-          {"exclusive", node.exclusive}, {"per_rank", node.per_rank}, {"min", node.min()},
-          {"max", node.max()},           {"children", children}};
+  const bool listed = node.per_rank.size() <= kMostListedRanks;
+  return {{"name", node.name},
+          {"visits", node.visits},
+          {"inclusive", node.inclusive},
+          {"exclusive", node.exclusive},
+          {"per_rank", listed ? Json(node.per_rank) : Json::array()},
+          {"min", node.min()},
+          {"max", node.max()},
+          {"children", children}};
 }
 
 }  // namespace

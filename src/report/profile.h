@@ -59,7 +59,7 @@ struct Comparison {
 
 Comparison compare(const Profile& first, const Profile& second);
 
-// The parts "profile" and "compare" of the document.
+// The parts "profile" and "compare" of the document. "per_rank" is empty where there are more than 64 ranks.
 nlohmann::ordered_json to_json(const Profile& profile);
 nlohmann::ordered_json to_json(const Comparison& comparison);
 

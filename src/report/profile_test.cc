@@ -173,5 +173,16 @@ TEST(Profile, JsonHasTheKeysOfTheDocument) {
                                             "children"}));
 }
 
+TEST(Profile, ManyRanksAreNotListedOneByOne) {
+  for (const int ranks : {64, 65}) {
+    testing::MakeRun make(ranks);
+    for (int rank = 0; rank < ranks; ++rank) make.span(rank, "training", "forward", 0, 100 + rank);
+    const trace::Run run = make.take();
+    const auto json = to_json(profile_of(run, window_of(run)))["tree"][0];
+    EXPECT_EQ(json["per_rank"].size(), ranks == 64 ? 64u : 0u);
+    EXPECT_DOUBLE_EQ(json["max"], (99 + ranks) * 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace ronde::report

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "ronde/base/format.h"
 #include "ronde/report/numbers.h"
+#include "ronde/report/speed.h"
 
 namespace ronde::report {
 namespace {
@@ -83,7 +85,7 @@ double seconds_since(std::int64_t time, const Window& window) {
 }
 
 Json lane_json(const RankTrace& rank, const Lane& lane, const Window& window, const std::vector<TimelinePiece>& pieces,
-               NameTable& names) {
+               std::int64_t least, NameTable& names) {
   std::vector<int> depth(lane.spans.size(), 0);
   for (std::size_t i = 0; i < lane.spans.size(); ++i)
     if (const std::int32_t parent = lane.spans[i].parent; parent != LaneSpan::kNone)
@@ -91,6 +93,7 @@ Json lane_json(const RankTrace& rank, const Lane& lane, const Window& window, co
   Json spans = Json::array();
   for_spans(lane, pieces, [&](std::size_t i) {
     const LaneSpan& span = lane.spans[i];
+    if (span.time.length() < least) return;
     spans.push_back(Json::array(
         {names.id(span.name), seconds_since(span.time.begin, window), seconds(span.time.length()), depth[i]}));
   });
@@ -116,6 +119,29 @@ std::vector<std::size_t> shown_ranks(const Run& run, const StepTable& steps, con
   }
   std::ranges::sort(shown);
   return shown;
+}
+
+// How long a span must be so that no more than `most` of these ranks are shown; 0: any.
+std::int64_t least_length(const Run& run, const std::vector<std::size_t>& shown,
+                          const std::vector<TimelinePiece>& pieces, std::size_t most) {
+  std::vector<std::int64_t> lengths;
+  for (const std::size_t i : shown)
+    for (const Lane& lane : run.ranks[i].lanes)
+      for_spans(lane, pieces, [&](std::size_t at) { lengths.push_back(lane.spans[at].time.length()); });
+  if (lengths.size() <= most) return 0;
+  const auto shortest = lengths.begin() + static_cast<std::ptrdiff_t>(most);
+  std::ranges::nth_element(lengths, shortest, std::greater());
+  return *shortest + 1;
+}
+
+std::string left_out_text(const Run& run, std::size_t shown, std::int64_t least) {
+  std::string text;
+  if (shown < run.ranks.size())
+    text = fmt::format("{} of {} ranks are shown; 'ronde trace merge' makes a file of all", shown, run.ranks.size());
+  if (least > 0)
+    text += fmt::format("{}spans shorter than {} are left out", text.empty() ? "" : "; ",
+                        amount_text(static_cast<double>(least) / 1e3, "us"));
+  return text;
 }
 
 }  // namespace
@@ -154,9 +180,10 @@ Json timeline_json(const Run& run, const Window& window, const StepTable& steps,
   NameTable names(run);
   Json lanes = Json::array(), shown_pieces = Json::array();
   const auto shown = shown_ranks(run, steps, pieces, most);
+  const std::int64_t least = least_length(run, shown, pieces, most);
   for (const std::size_t i : shown)
     for (const Lane& lane : run.ranks[i].lanes) {
-      Json row = lane_json(run.ranks[i], lane, window, pieces, names);
+      Json row = lane_json(run.ranks[i], lane, window, pieces, least, names);
       if (!row["spans"].empty()) lanes.push_back(std::move(row));
     }
   for (const TimelinePiece& piece : pieces)
@@ -164,14 +191,10 @@ Json timeline_json(const Run& run, const Window& window, const StepTable& steps,
                             {"title", piece.title},
                             {"begin", seconds_since(piece.time.begin, window)},
                             {"end", seconds_since(piece.time.end, window)}});
-  const std::string left_out = shown.size() == run.ranks.size()
-                                   ? ""
-                                   : fmt::format("{} of {} ranks are shown; 'ronde trace merge' makes a file of all",
-                                                 shown.size(), run.ranks.size());
   return {{"steps", std::move(shown_pieces)},
           {"names", names.texts()},
           {"lanes", std::move(lanes)},
-          {"left_out", left_out}};
+          {"left_out", left_out_text(run, shown.size(), least)}};
 }
 
 }  // namespace ronde::report

@@ -24,8 +24,9 @@ std::vector<TimelinePiece> pieces_of(const trace::Run& run, const Window& window
                                      const std::vector<TimeRange>& marked);
 
 // The spans of these pieces for the page, of all ranks or, when that is more than `most`, of the slowest rank and as
-// many others as fit; "left_out" then tells. Times are seconds since the window's begin.
+// many others as fit; of one rank that alone has more, the longest. "left_out" then tells. Times are seconds since the
+// window's begin.
 nlohmann::ordered_json timeline_json(const trace::Run& run, const Window& window, const StepTable& steps,
-                                     const std::vector<TimelinePiece>& pieces, std::size_t most = 100'000);
+                                     const std::vector<TimelinePiece>& pieces, std::size_t most = 50'000);
 
 }  // namespace ronde::report

@@ -56,6 +56,19 @@ TEST(Timeline, LeavesRanksOutWhenThereAreTooManySpans) {
   EXPECT_EQ(json["left_out"], "1 of 2 ranks are shown; 'ronde trace merge' makes a file of all");
 }
 
+TEST(Timeline, OfARankThatAloneHasTooManySpansShowsTheLongest) {
+  MakeRun make(1);
+  make.span(0, "training", "work", 0, 900'000);
+  for (std::int64_t i = 0; i < 100; ++i) make.span(0, "gpu 0 stream 7", "kernel", 1000 * i, 1000 * i + 500 + i);
+  const trace::Run run = make.take();
+  const Window window = window_of(run);
+  const auto json = timeline_json(run, window, {}, pieces_of(run, window, {}, {}), 11);
+  ASSERT_EQ(json["lanes"].size(), 2u);
+  EXPECT_EQ(json["lanes"][0]["spans"].size(), 1u);
+  EXPECT_EQ(json["lanes"][1]["spans"].size(), 10u);
+  EXPECT_EQ(json["left_out"], "spans shorter than 0.59 us are left out");
+}
+
 TEST(Timeline, OfARunWithoutStepsIsAllOfIt) {
   MakeRun make(1);
   make.span(0, "training", "work", 0, 10);

@@ -24,11 +24,12 @@ struct FileDraft {
   std::vector<std::string> problems = {};
 };
 
-FileDraft read_file(const std::filesystem::path& file) {
+FileDraft read_file(const std::filesystem::path& file, const ReadOptions& options) {
   FileDraft draft;
   try {
     RankBuilder builder(draft.names);
-    const auto damage = read_trace(file, builder);
+    const auto filter = options.filter ? options.filter(builder) : nullptr;
+    const auto damage = read_trace(file, filter ? *filter : static_cast<TraceVisitor&>(builder));
     draft.ranks = builder.take();
     if (damage) draft.problems.push_back(damage->text());
     for (const RankDraft& rank : draft.ranks)
@@ -40,14 +41,14 @@ FileDraft read_file(const std::filesystem::path& file) {
 }
 
 // One after the other, from as many threads as asked for.
-std::vector<FileDraft> read_files(const std::vector<std::filesystem::path>& files, int threads) {
+std::vector<FileDraft> read_files(const std::vector<std::filesystem::path>& files, const ReadOptions& options) {
   std::vector<FileDraft> drafts(files.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++) drafts[i] = read_file(files[i]);
+    for (std::size_t i = next++; i < files.size(); i = next++) drafts[i] = read_file(files[i], options);
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t wanted = threads > 0 ? static_cast<std::size_t>(threads) : cores;
+  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads) : cores;
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < std::min(wanted, files.size()); ++i) helpers.emplace_back(work);
   work();
@@ -140,7 +141,7 @@ void align(std::vector<RankDraft>& ranks, Run& run) {
 
 Run read_run(const std::filesystem::path& path, const ReadOptions& options) {
   Run run{.source = path};
-  std::vector<RankDraft> ranks = join(read_files(trace_files(path), options.threads), run);
+  std::vector<RankDraft> ranks = join(read_files(trace_files(path), options), run);
   if (ranks.empty())
     throw Error::bad_input(
         "{}", run.problems.empty() ? fmt::format("'{}' holds no rank's trace", path.string()) : run.problems.front());

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,7 +132,9 @@ inline constexpr std::string_view kEvaluate = "evaluate", kSave = "checkpoint co
 }  // namespace span_names
 
 struct ReadOptions {
-  int threads = 0;  // files read at a time; 0: one a core
+  int threads = 0;  // files read at a time; 0: one per core
+  // Stands between a file and the run, once per file: may leave events out, or change them. Not set: all of it is read.
+  std::function<std::unique_ptr<TraceVisitor>(TraceVisitor& to)> filter = {};
 };
 
 // Reads all files of a folder (or one file), brings all times to one clock, offsets and drift removed where they were

@@ -9,6 +9,7 @@
 #include "ronde/train/agree.h"
 #include "ronde/train/hardware.h"
 #include "ronde/train/interrupt.h"
+#include "ronde/train/machine_rates.h"
 #include "ronde/train/resume_rules.h"
 #include "ronde/train/trainer.h"
 
@@ -46,6 +47,7 @@ int run_training(const Settings& settings, const Log& log) {
   const TimeLimit limit(monotonic_now(), time_left(settings, std::chrono::system_clock::now()));
   return as_one_of_many(with_consequences(settings), [&](Session& session) {
     announce_arithmetic(session, log);
+    trace_machine(session, log);  // before there is anything else to do on the node
     // Before ranks have met, and after they have failed, there is nothing to save: signals then end the process.
     const Interrupt interrupt;
     const Outcome outcome = Trainer(session, interrupt, log, limit).run();

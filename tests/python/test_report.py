@@ -148,6 +148,52 @@ def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
     assert document["operators"], "modules of the network, since they were asked for"
 
 
+def test_the_machine_is_measured_once_and_the_report_knows_it(ronde, build_dir, tmp_path):
+    def train(name: str, *more: str, **variables: str) -> tuple[str, dict]:
+        words = f"--train-steps 6 --data-samples 512 --data-test-samples 64 --trace-dir {name} --output-dir out-{name}"
+        program = str(build_dir / "ronde")
+        job = ronde("run", "-n", "2", program, "train", "demo", *words.split(), *more, **variables)
+        assert job.returncode == 0, job.stderr
+        report = ronde("report", name, "--json", XDG_CACHE_HOME=str(tmp_path / "none"))
+        assert report.returncode == 0, report.stderr
+        return job.stderr, json.loads(report.stdout)
+
+    said, first = train("first")
+    assert said.count("measured for the report") == 1, said
+    (kept,) = (tmp_path / "cache" / "ronde").glob("rates-*.json")
+    assert f"kept in {kept}" in said
+    known = {row["name"]: row["known"] for row in first["bottlenecks"]}
+    assert known["compute"] and known["memory bandwidth"], first["bottlenecks"]
+    assert first["roofline"]["flops_ceiling"] > 1e8 and first["roofline"]["bytes_ceiling"] > 1e8
+
+    said, second = train("second")
+    assert "measured" not in said, said
+    assert second["roofline"]["flops_ceiling"] == first["roofline"]["flops_ceiling"]
+
+    (tmp_path / "file").write_text("no folder")
+    said, third = train("third", XDG_CACHE_HOME=str(tmp_path / "file"))
+    assert "not kept: cannot write" in said, said
+    assert third["roofline"]["flops_ceiling"] > 1e8
+
+    said, _ = train("fourth", "--trace-roofline", "off", XDG_CACHE_HOME=str(tmp_path / "empty"))
+    assert "measured" not in said and not (tmp_path / "empty" / "ronde").exists(), said
+
+
+def test_a_long_trace_is_reported_in_little_memory(ronde, build_dir, tmp_path):
+    made = subprocess.run([build_dir / "report_generate", "2", "600", tmp_path / "trace", "4"], check=False)
+    assert made.returncode == 0
+    report = ronde("report", "trace", "--memory", "1MiB")
+    assert report.returncode == 0, report.stderr
+    assert "the trace is too long to be analysed as a whole in 1 MiB" in " ".join(report.stdout.split())
+    document = json.loads(ronde("report", "trace", "--memory", "1MiB", "--json").stdout)
+    assert document["window"]["steps"] < 300
+    assert document["window"]["first_step"] > 100
+    whole = json.loads(ronde("report", "trace", "--json").stdout)
+    assert whole["window"]["steps"] == 600 and not whole["problems"]
+    wrong = ronde("report", "trace", "--memory", "lots")
+    assert wrong.returncode == 2 and "--memory" in wrong.stderr, wrong.stderr
+
+
 def test_what_is_cut_off_is_reported_as_far_as_it_goes(ronde, faulty, tmp_path):
     faulty("healthy")
     file = tmp_path / "trace" / "trace-00001.perfetto-trace"

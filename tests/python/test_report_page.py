@@ -435,6 +435,21 @@ def many_ranks(document: dict, ranks: int, steps: int) -> dict:
     return out
 
 
+def test_a_value_that_stands_for_many_steps_says_so(open_page, document):
+    long = many_ranks(document, 4, 100)
+    table = long["steps"]
+    table["numbers"] = [1000 * at + 7 for at in range(100)]
+    table["first"], table["last"] = [1000 * at for at in range(100)], [1000 * at + 999 for at in range(100)]
+    table["left_out"] = "Of 100000 steps, the longest of each 1000 is shown."
+    page = open_page(long)
+    assert page.locator("#steps .hint", has_text="the longest of each 1000").count() == 1
+    chart = page.locator("#steps svg[aria-label^='Time of each step']")
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] / 2)
+    shown = plain(page.inner_text("#tip"))
+    assert "step 99007" in shown and "the longest of 99000 to 99999" in shown, shown
+
+
 def test_many_ranks_and_steps(open_page, document):
     page = open_page(many_ranks(document, 64, 1000))
     assert page.locator(".stack-row").count() == 64

@@ -3,29 +3,9 @@
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/bench/detail/roofline_disk.h"
-#include "ronde/bench/detail/roofline_memory.h"
 
 namespace ronde::bench::detail {
 namespace {
-
-TEST(Roofline, MemoryIsMeasuredByAnyNumberOfThreads) {
-  for (const int threads : {1, 2, 3}) {
-    const double rate = triad_gb_s({.threads = threads, .bytes = 3 << 20, .seconds = 0.01});
-    EXPECT_GT(rate, 0.01) << threads;
-    EXPECT_LT(rate, 1e5) << threads;
-  }
-}
-
-TEST(Roofline, OneRoundAtLeastIsTimed) {
-  EXPECT_GT(triad_gb_s({.threads = 2, .bytes = 1 << 20, .seconds = 0}), 0);
-}
-
-TEST(Roofline, MoreMemoryThanThereIsFails) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the address sanitizer ends a program that asks for so much";
-#endif
-  EXPECT_THROW(triad_gb_s({.threads = 2, .bytes = std::size_t{1} << 50, .seconds = 0.01}), Error);
-}
 
 TEST(Roofline, ADiskIsReadAndNothingIsLeft) {
   const tests::Folder folder;

@@ -58,8 +58,9 @@ function rankTable(ranks) {
 // --- Step by step ---------------------------------------------------------------------------------------------------
 
 // Columns are steps, or the longest of some neighbours where there are more steps than there is room for: a mean would
-// hide those that one looks for.
-function columnsOf(entry, numbers, most) {
+// hide those that one looks for. Of a long run, each value stands for some steps already, from `first` to `last`.
+function columnsOf(entry, steps, most) {
+  const numbers = numbersOf(steps.numbers), firsts = numbersOf(steps.first || steps.numbers), lasts = numbersOf(steps.last || steps.numbers);
   const values = shareKinds.map((kind) => numbersOf(entry[kind.key]));
   const columnOf = (at) => ({at, number: numbers[at], parts: values.map((list) => list[at] || 0), total: values.reduce((sum, list) => sum + (list[at] || 0), 0)});
   const every = Math.max(1, Math.ceil(numbers.length / most)), out = [];
@@ -69,7 +70,7 @@ function columnsOf(entry, numbers, most) {
       const other = columnOf(at);
       if (other.total > longest.total) longest = other;
     }
-    out.push({...longest, first: numbers[first], last: numbers[Math.min(first + every, numbers.length) - 1]});
+    out.push({...longest, first: firsts[first], last: lasts[Math.min(first + every, numbers.length) - 1]});
   }
   return out;
 }
@@ -82,7 +83,7 @@ function labelledColumns(columns, wanted) {
 }
 
 function stepChart(entry, steps, width) {
-  const columns = columnsOf(entry, numbersOf(steps.numbers), Math.max(40, Math.floor((width - 80) / 3)));
+  const columns = columnsOf(entry, steps, Math.max(40, Math.floor((width - 80) / 3)));
   const high = Math.max(...columns.map((column) => column.total), 1e-12) * 1.06;
   const frame = plot({label: `Time of each step of rank ${entry.rank}`, width, height: 230, margins: {left: 66},
     x: {title: "step", low: 0, high: columns.length, ticks: [], text: String},
@@ -125,7 +126,8 @@ function stepStacks(steps) {
     chosen = stack.find((entry) => String(entry.rank) === event.target.value) || chosen;
     chart.redraw();
   }}, stack.map((entry) => element("option", {value: entry.rank, selected: entry === chosen}, `rank ${entry.rank}`)));
-  return [element("div", {class: "controls"}, element("h3", null, "Step by step"), stack.length > 1 ? element("label", {class: "push"}, "Rank ", choice) : null), chart];
+  return [element("div", {class: "controls"}, element("h3", null, "Step by step"), stack.length > 1 ? element("label", {class: "push"}, "Rank ", choice) : null),
+    textOf(steps.left_out) ? element("p", {class: "hint"}, steps.left_out) : null, chart];
 }
 
 function stepsPart(report) {

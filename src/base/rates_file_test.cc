@@ -1,4 +1,4 @@
-#include "ronde/bench/roofline_file.h"
+#include "ronde/base/rates_file.h"
 
 #include <fstream>
 
@@ -7,7 +7,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
 
-namespace ronde::bench {
+namespace ronde {
 namespace {
 
 const MachineRates kRates = {.name = "measured on a \"node\"",
@@ -26,7 +26,7 @@ std::string refusal(const std::string& text) {
   const tests::Folder folder;
   std::ofstream(folder.path() / "x.json") << text;
   try {
-    read_roofline(folder.path() / "x.json");
+    read_rates(folder.path() / "x.json");
     return "nothing";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);
@@ -34,24 +34,24 @@ std::string refusal(const std::string& text) {
   }
 }
 
-TEST(RooflineFile, IsReadAsItWasWritten) {
+TEST(RatesFile, IsReadAsItWasWritten) {
   const tests::Folder folder;
   const auto file = folder.path() / "new" / "folder" / "roofline.json";
-  write_roofline(kRates, file);
-  EXPECT_EQ(read_roofline(file), kRates);
+  write_rates(kRates, file);
+  EXPECT_EQ(read_rates(file), kRates);
 }
 
-TEST(RooflineFile, LiesWhereCachesLie) {
+TEST(RatesFile, LiesWhereCachesLie) {
   EXPECT_EQ(default_roofline({{"XDG_CACHE_HOME", "/c"}, {"HOME", "/h"}}), "/c/ronde/roofline.json");
   EXPECT_EQ(default_roofline({{"XDG_CACHE_HOME", ""}, {"HOME", "/h"}}), "/h/.cache/ronde/roofline.json");
   EXPECT_EQ(default_roofline(Environment{}), "");
 }
 
-TEST(RooflineFile, WhatIsSomethingElseIsRefusedByName) {
+TEST(RatesFile, WhatIsSomethingElseIsRefusedByName) {
   EXPECT_NE(refusal("").find("not what 'ronde bench roofline'"), std::string::npos);
   EXPECT_NE(refusal("{\"roofline\": 2}").find("x.json: it is not what"), std::string::npos);
   EXPECT_NE(refusal("[1, 2]").find("not what"), std::string::npos);
-  auto json = to_json(kRates);
+  auto json = rates_to_json(kRates);
   json["disk_gb_s"] = -1;
   EXPECT_NE(refusal(json.dump()).find("'disk_gb_s' is -1"), std::string::npos);
   json["disk_gb_s"] = "fast";
@@ -60,9 +60,37 @@ TEST(RooflineFile, WhatIsSomethingElseIsRefusedByName) {
   EXPECT_NE(refusal(json.dump()).find("'disk_gb_s' is missing"), std::string::npos);
   json["kind"] = 7;
   EXPECT_NE(refusal(json.dump()).find("'kind' is neither"), std::string::npos);
-  EXPECT_THROW(read_roofline("/nowhere/at/all"), Error);
-  EXPECT_THROW(write_roofline(kRates, "/proc/none/x.json"), Error);
+  EXPECT_THROW(read_rates("/nowhere/at/all"), Error);
+  EXPECT_THROW(write_rates(kRates, "/proc/none/x.json"), Error);
+}
+
+TEST(RatesFile, AreKeptByKey) {
+  const tests::Folder folder;
+  const Environment home{{"XDG_CACHE_HOME", folder.path().string()}};
+  const auto file = kept_rates(home, "a processor, libtorch 2"), other = kept_rates(home, "a processor, libtorch 3");
+  EXPECT_NE(file, other);
+  EXPECT_EQ(file.parent_path(), folder.path() / "ronde");
+  EXPECT_EQ(kept_rates(Environment{}, "x"), "");
+  EXPECT_FALSE(find_rates(file, "a processor, libtorch 2"));
+  write_rates(kRates, file, "a processor, libtorch 2");
+  EXPECT_EQ(find_rates(file, "a processor, libtorch 2"), kRates);
+  EXPECT_EQ(read_rates(file), kRates);
+  EXPECT_FALSE(find_rates(file, "a processor, libtorch 3")) << "two keys that share a file are told apart";
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "ronde")) files += entry.exists();
+  EXPECT_EQ(files, 1u) << "nothing is left beside it";
+}
+
+TEST(RatesFile, KeptRatesThatCannotBeReadAreMeasuredAgain) {
+  const tests::Folder folder;
+  const auto file = folder.path() / "rates.json";
+  for (const char* text : {"", "{", "[]", "{\"key\": 7}", "{\"key\": \"k\", \"roofline\": 1}"}) {
+    std::ofstream(file) << text;
+    EXPECT_FALSE(find_rates(file, "k")) << text;
+  }
+  EXPECT_FALSE(find_rates(folder.path(), "k"));
+  EXPECT_FALSE(find_rates("", "k"));
 }
 
 }  // namespace
-}  // namespace ronde::bench
+}  // namespace ronde

@@ -1,4 +1,4 @@
-#include "ronde/bench/detail/roofline_memory.h"
+#include "ronde/topology/memory_rate.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/topology/affinity.h"
 
-namespace ronde::bench::detail {
+namespace ronde::topology {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -52,7 +53,7 @@ double triad_gb_s(const TriadOptions& options) {
   const auto threads = static_cast<std::size_t>(std::max(1, options.threads));
   const std::size_t count = std::max<std::size_t>(1, options.bytes / (3 * sizeof(double)) / threads);
   double best = 0;
-  bool wrong = false, too_much = false, more = true;
+  bool wrong = false, too_much = false, unbound = false, more = true;
   Clock::time_point begin, first = Clock::now();
   int round = -1;  // the first only warms up
   const double bytes = static_cast<double>(3 * sizeof(double) * count * threads);
@@ -60,7 +61,7 @@ double triad_gb_s(const TriadOptions& options) {
     const auto now = Clock::now();
     if (round > 0) best = std::max(best, bytes / std::chrono::duration<double>(now - begin).count());
     if (round == 0) first = now;
-    more = !too_much && (round < 1 || std::chrono::duration<double>(now - first).count() < options.seconds);
+    more = !too_much && !unbound && (round < 1 || std::chrono::duration<double>(now - first).count() < options.seconds);
     ++round;
     begin = Clock::now();
   };
@@ -68,21 +69,25 @@ double triad_gb_s(const TriadOptions& options) {
   {
     std::vector<std::jthread> all;
     for (std::size_t i = 0; i < threads; ++i)
-      all.emplace_back([&] {
+      all.emplace_back([&, i] {
         std::unique_ptr<Part> part;
         try {
+          if (i < options.cpus.size()) bind_this_thread(options.cpus[i]);
           part = std::make_unique<Part>(count);
         } catch (const std::bad_alloc&) {
           std::atomic_ref(too_much).store(true);
+        } catch (const Error&) {
+          std::atomic_ref(unbound).store(true);
         }
         for (meeting.arrive_and_wait(); more; meeting.arrive_and_wait())
           if (part) part->triad();
-        if (part && !too_much && !part->right()) std::atomic_ref(wrong).store(true);
+        if (part && !too_much && !unbound && !part->right()) std::atomic_ref(wrong).store(true);
       });
   }
   if (too_much) throw Error::system(ENOMEM, "cannot have {} bytes to measure memory with", options.bytes);
+  if (unbound) throw Error::system(EINVAL, "cannot bind the threads that measure memory");
   if (wrong) throw Error(Error::Kind::Bug, "the sums of the memory benchmark are wrong");
   return best / 1e9;
 }
 
-}  // namespace ronde::bench::detail
+}  // namespace ronde::topology

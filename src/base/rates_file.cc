@@ -1,17 +1,21 @@
-#include "ronde/bench/roofline_file.h"
+#include "ronde/base/rates_file.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
+#include <unistd.h>
+
 #include "ronde/base/cache.h"
 #include "ronde/base/error.h"
+#include "ronde/base/format.h"
 #include "ronde/base/json_text.h"
 
-namespace ronde::bench {
+namespace ronde {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -42,6 +46,21 @@ double number_of(const Json& json, const char* key) {
   return value;
 }
 
+Json parsed(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error::bad_input("cannot read {}; 'ronde bench roofline' writes such a file", file.string());
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+}
+
+// FNV-1a: a file's name must be the same on every machine and in every version.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  return hash;
+}
+
 }  // namespace
 
 std::filesystem::path default_roofline(const Environment& environment) {
@@ -49,7 +68,12 @@ std::filesystem::path default_roofline(const Environment& environment) {
   return folder.empty() ? folder : folder / "roofline.json";
 }
 
-nlohmann::ordered_json to_json(const MachineRates& rates) {
+std::filesystem::path kept_rates(const Environment& environment, std::string_view key) {
+  const std::filesystem::path folder = cache_folder(environment);
+  return folder.empty() ? folder : folder / fmt::format("rates-{:016x}.json", hash_of(key));
+}
+
+nlohmann::ordered_json rates_to_json(const MachineRates& rates) {
   Json json = {{"roofline", kVersion},
                {"name", rates.name},
                {"kind", rates.kind == Hardware::Kind::Gpu ? "gpu" : "cpu"},
@@ -72,21 +96,26 @@ MachineRates rates_from_json(const nlohmann::ordered_json& json) {
   return rates;
 }
 
-void write_roofline(const MachineRates& rates, const std::filesystem::path& file) {
+void write_rates(const MachineRates& rates, const std::filesystem::path& file, std::string_view key) {
   std::error_code failure;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), failure);
-  std::ofstream stream(file);
-  stream << json_text(to_json(rates)) << "\n";
+  Json json = rates_to_json(rates);
+  if (!key.empty()) json["key"] = key;
+  // Nodes that share a home may write at once.
+  const std::filesystem::path beside = fmt::format("{}.{}.tmp", file.string(), getpid());
+  std::ofstream stream(beside);
+  stream << json_text(json) << "\n";
   stream.close();
-  if (!stream) throw Error::system(errno, "cannot write {}", file.string());
+  const int reason = errno;
+  if (stream) std::filesystem::rename(beside, file, failure);
+  if (stream && !failure) return;
+  std::error_code ignored;
+  std::filesystem::remove(beside, ignored);
+  throw Error::system(stream ? failure.value() : reason, "cannot write {}", file.string());
 }
 
-MachineRates read_roofline(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw Error::bad_input("cannot read {}; 'ronde bench roofline' writes such a file", file.string());
-  std::ostringstream text;
-  text << stream.rdbuf();
-  const Json json = Json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+MachineRates read_rates(const std::filesystem::path& file) {
+  const Json json = parsed(file);
   try {
     return rates_from_json(json);
   } catch (const Error& error) {
@@ -94,4 +123,16 @@ MachineRates read_roofline(const std::filesystem::path& file) {
   }
 }
 
-}  // namespace ronde::bench
+std::optional<MachineRates> find_rates(const std::filesystem::path& file, std::string_view key) {
+  std::error_code failure;
+  if (file.empty() || !std::filesystem::is_regular_file(file, failure)) return {};
+  try {
+    const Json json = parsed(file);
+    if (!json.is_object() || json.value("key", Json()) != key) return {};
+    return rates_from_json(json);
+  } catch (const Error&) {  // nothing to stop for: it is measured again
+    return {};
+  }
+}
+
+}  // namespace ronde
