@@ -14,7 +14,8 @@ constexpr std::size_t kLongestText = 1500, kMostGroups = 1000;
 std::string write_departure(const Departure& departure) {
   nlohmann::json done = nlohmann::json::array();
   for (std::size_t i = 0; i < std::min(departure.done.size(), kMostGroups); ++i)
-    done.push_back({departure.done[i].channel, departure.done[i].rounds, departure.done[i].buckets});
+    done.push_back(
+        {departure.done[i].channel, departure.done[i].partner, departure.done[i].rounds, departure.done[i].buckets});
   return nlohmann::json{{"rank", departure.rank},
                         {"blamed", departure.blamed},
                         {"text", departure.text.substr(0, kLongestText)},
@@ -24,12 +25,15 @@ std::string write_departure(const Departure& departure) {
 }
 
 Departure read_departure(const std::string& bytes) {
-  const auto json = nlohmann::json::parse(bytes, nullptr, false);
-  if (!json.is_object() || !json.contains("rank") || !json.contains("done")) return {};
-  Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
-  for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2)});
-  departure.by_itself = json.value("by_itself", false);
-  return departure;
+  try {
+    const auto json = nlohmann::json::parse(bytes);
+    Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
+    for (const auto& one : json.at("done")) departure.done.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
+    departure.by_itself = json.value("by_itself", false);
+    return departure;
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
 }
 
 }  // namespace ronde::comm::detail

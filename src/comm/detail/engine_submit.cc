@@ -35,7 +35,7 @@ std::shared_ptr<Ticket> EngineCore::make_ticket(Request request, const std::shar
   ticket->description = describe(request, rank);
   ticket->request = std::move(request);
   ticket->engine = this;
-  ticket->engine_waits = waits_;
+  ticket->clock = clock_;
   ticket->group = group;
   mark_made(*ticket);
   return ticket;
@@ -54,6 +54,7 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
         build_group(fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
                     {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
                     pair_channel(group.number, sender, receiver));
+    pair->is_pair = true;
   }
   return pair;
 }
@@ -94,7 +95,7 @@ std::vector<std::shared_ptr<Ticket>> EngineCore::submit_unit(const std::shared_p
   try {
     post(tickets, waits_at_once);
   } catch (...) {
-    close_names(tickets);
+    take_names_back(tickets);
     throw;
   }
   return tickets;
@@ -138,10 +139,11 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
   }
 }
 
-void EngineCore::close_names(const std::vector<std::shared_ptr<Ticket>>& tickets) const {
+void EngineCore::take_names_back(const std::vector<std::shared_ptr<Ticket>>& tickets) const {
+  NameTable& names = tickets.front()->group->names();
   for (const auto& ticket : tickets)
-    if (ticket->slot) NameTable::close(*ticket->slot);
-  if (tickets.front()->key) NameTable::close(*tickets.front()->key);
+    if (ticket->slot) names.take_back(*ticket->slot);
+  if (tickets.front()->key) names.take_back(*tickets.front()->key);
 }
 
 // All or none.
@@ -154,9 +156,11 @@ void EngineCore::open_names(const std::vector<std::shared_ptr<Ticket>>& tickets)
     named = true;
     ticket->slot = names.open(name);
     if (ticket->slot) continue;
-    close_names(tickets);
-    throw Error::bad_input("{}: a request of this name is on its way already on rank {}; wait for it first",
-                           title(*ticket), rank_);
+    take_names_back(tickets);
+    throw Error::bad_input(
+        "{}: a request of this name is on its way already on rank {}, or its result was not waited for; wait for it "
+        "first",
+        title(*ticket), rank_);
   }
   Ticket& first = *tickets.front();
   if (!named) return;
@@ -172,7 +176,7 @@ void EngineCore::post(const std::vector<std::shared_ptr<Ticket>>& tickets, bool 
     std::lock_guard lock(inbox_mutex_);
     if (closed_) throw *closed_;
     if (group.outside.dropped) throw Error::bad_input("{} has been dropped", group.title());
-    const std::uint64_t waits = waits_->load(std::memory_order_relaxed);
+    const std::uint64_t waits = clock_->waits.load(std::memory_order_relaxed);
     first.fence = std::exchange(group.outside.waits, waits) != waits;
     if (!first.key) first.sequence = group.next_unnamed.fetch_add(1, std::memory_order_relaxed);
     for (const auto& ticket : tickets) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "ronde/comm/link/node.h"
 
 namespace ronde::comm::detail {
+
+class Link;
 
 // A rank of the job, as it introduces itself to the others.
 struct Introduction {
@@ -38,6 +41,8 @@ struct Neighbours {
   std::vector<int> node_of;             // by rank of the job; nodes are numbered by their lowest rank
   std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
   std::shared_ptr<Post> data;           // what carries data between nodes; none: the mesh
+  // For tests: what each link is put into.
+  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = nullptr;
   Post& post() const { return data ? *data : *mesh; }
   // Must somebody look, since nobody is woken?
   bool must_be_pumped() const { return mesh && (mesh->must_be_pumped() || (data && data->must_be_pumped())); }
