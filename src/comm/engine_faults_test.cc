@@ -58,8 +58,8 @@ void work(Engine& engine, int step) {
       if (error.kind() != Error::Kind::Mismatch) throw;
     }
   }
-  for (int i = 0; i < 6; ++i) {  // becomes a plan, and then rank 0 comes late
-    if (i == 5 && step == 0 && engine.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  for (int i = 0; step == 0 && i < 20; ++i) {  // becomes a plan, and then rank 0 comes late
+    if (i == 19 && engine.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     world.allreduce("again", buffer_of(small)).wait();
   }
   engine.drop_group(engine.make_group({0, 1}));
