@@ -1,11 +1,14 @@
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/format.h"
+#include "ronde/comm/interruptible.h"
 #include "ronde/comm/testing/pending.h"
 #include "ronde/comm/testing/ranks.h"
 #include "ronde/comm/testing/requests.h"
@@ -222,6 +225,64 @@ TEST(EngineErrors, RanksOfAGroupThatCannotBe) {
   on_two_ranks([](Engine& engine) {
     for (const auto& ranks : std::vector<std::vector<int>>{{0, 2}, {-1}, {1, 1}, {}})
       expect_error([&] { engine.make_group(ranks); }, Error::Kind::BadInput, {});
+  });
+}
+
+// However quick the others are: the program has neither waited nor looked.
+TEST(EngineErrors, ANameIsTakenUntilTheProgramCouldSeeItsResult) {
+  on_two_ranks([](Engine& engine) {
+    std::vector<float> first(3, 1.0f), second(3, 1.0f);
+    const auto ask = [&](std::vector<float>& values) { return engine.world().allreduce("twice", buffer_of(values)); };
+    const auto refused = [&] { expect_error([&] { ask(second); }, Error::Kind::BadInput, {"'twice'", "wait for it"}); };
+    ask(first);  // the handle is thrown away
+    refused();
+    while (engine.statistics().requests == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    refused();  // it is done, but who has not looked cannot know
+    engine.set_step(1);
+    const Handle handle = ask(second);
+    refused();
+    handle.wait();
+    const Handle polled = ask(first);
+    while (!polled.poll()) std::this_thread::yield();
+    ask(second);
+    engine.world().barrier().wait();
+    ask(first).wait();
+  });
+}
+
+// Those that come together, too.
+TEST(EngineErrors, NamesOfAGroupAreTakenUntilTheProgramCouldSeeTheirResults) {
+  on_two_ranks([](Engine& engine) {
+    const Group world = engine.world();
+    std::vector<float> a(3, 1.0f), b(3, 1.0f);
+    const auto ask = [&] {
+      return world.submit({{.name = "a", .input = buffer_of(a)}, {.name = "b", .input = buffer_of(b)}});
+    };
+    const auto handles = ask();
+    while (engine.statistics().requests < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    expect_error(ask, Error::Kind::BadInput, {"'a'"});
+    expect_error([&] { world.allreduce("b", buffer_of(b)); }, Error::Kind::BadInput, {"'b'"});
+    handles.back().wait();
+    for (const Handle& handle : ask()) handle.wait();
+  });
+}
+
+TEST(EngineErrors, AWaitCanBeInterrupted) {
+  on_two_ranks([](Engine& engine) {
+    std::vector<float> values(3, 1.0f);
+    struct Interrupted {};
+    int checks = 0;
+    if (engine.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    const Handle handle = engine.world().allreduce("late", buffer_of(values));
+    if (engine.rank() == 0) {
+      const Interruptible interruptible([&] {
+        if (++checks == 2) throw Interrupted();
+      });
+      EXPECT_THROW(handle.wait(), Interrupted);
+    }
+    handle.wait();
+    EXPECT_EQ(values.front(), 2.0f);
+    EXPECT_EQ(checks, engine.rank() == 0 ? 2 : 0);
   });
 }
 

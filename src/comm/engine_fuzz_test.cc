@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <iostream>
 #include <mutex>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -18,13 +19,15 @@ struct Episode {
   std::uint64_t seed;
   int ranks;
   int steps;
+  bool ends_apart;  // ranks leave within 20 ms, and not at once
   EngineOptions options;
 };
 
 // Everything about an episode follows from its seed.
 Episode make_episode(std::uint64_t seed) {
   tests::Random random({seed, 99});
-  Episode episode{.seed = seed, .ranks = 2 + random.below(4), .steps = 20 + random.below(100), .options = {}};
+  Episode episode{
+      .seed = seed, .ranks = 2 + random.below(4), .steps = 20 + random.below(100), .ends_apart = false, .options = {}};
   if (random.once_in(10)) episode.ranks = 8;
   if (random.once_in(2)) episode.options.pretend_nodes = 1 + random.below(4);
   if (random.once_in(3)) episode.options.fusion_bytes = 1000, episode.options.first_bucket_bytes = 100;
@@ -33,6 +36,7 @@ Episode make_episode(std::uint64_t seed) {
     episode.options.link_delay = std::chrono::microseconds(200);
     episode.steps = 15;
   }
+  episode.ends_apart = random.once_in(2);
   episode.options.stall_abort = std::chrono::seconds(60);  // who would wait for ever says for what
   return episode;
 }
@@ -46,6 +50,10 @@ std::uint64_t run_episode(const Episode& episode) {
     tests::Fuzzer fuzzer(engine, episode.seed);
     for (int step = 0; step < episode.steps; ++step) fuzzer.step();
     fuzzer.finish();
+    if (episode.ends_apart) {
+      tests::Random random({episode.seed, 98, static_cast<std::uint64_t>(engine.rank())});
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
+    }
     tests::expect_none(fuzzer.problems());
     const std::scoped_lock lock(mutex);
     checks += fuzzer.checks();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/detail/process_end.h"
 #include "ronde/comm/mpi/mpi_post.h"
 
 namespace ronde::comm {
@@ -11,7 +12,7 @@ namespace {
 
 using detail::MpiOwner;
 
-class MpiBootstrap final : public Bootstrap {
+class MpiBootstrap final : public Bootstrap, public detail::ProcessEnd {
  public:
   explicit MpiBootstrap(MpiOwner& owner) : owner_(owner) {}
 
@@ -33,6 +34,12 @@ class MpiBootstrap final : public Bootstrap {
       blobs.push_back(all.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(sizes[r])));
     return blobs;
   }
+
+  int before_end(std::vector<int> pids, std::function<void()> leave) override {
+    return owner_.before_end(std::move(pids), std::move(leave));
+  }
+  void forget(int number) override { owner_.forget(number); }
+  void note_loss() override { owner_.note_loss(); }
 
   std::shared_ptr<detail::Post> post() override { return std::make_shared<detail::MpiPost>(owner_); }
 

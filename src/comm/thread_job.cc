@@ -94,6 +94,12 @@ std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 
+void ThreadJob::inject(int rank, const Faults& faults) {
+  detail::Neighbours& seat = impl_->seats[static_cast<std::size_t>(rank)];
+  seat.wrap_link = faults.link;
+  if (faults.data && seat.mesh) seat.data = faults.data(*seat.mesh);
+}
+
 void ThreadJob::kill(int rank) {
   impl_->engines[static_cast<std::size_t>(rank)]->vanish();
 }

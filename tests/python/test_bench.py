@@ -149,9 +149,11 @@ def test_what_autotune_finds_against_the_defaults(bench, model):
 
 def test_control(bench):
     report = bench("control", "-n", "2,3,4", "--tensors", "10,100")
-    assert len(report["rows"]) == 3 * 2 * 2
+    assert sum(row["nodes"] == 1 for row in report["rows"]) == 3 * 2 * 2
+    assert [(row["ranks"], row["nodes"]) for row in report["rows"] if row["nodes"] > 1] == [(2, 2), (3, 3)]
     for row in report["rows"]:
         assert row["messages_per_bucket"] <= math.ceil(math.log2(row["ranks"])), row
+        assert max(row["silent_messages_per_s"], row["silent_wake_ups_per_s"]) <= 10, row
         assert (row["idle_messages"], row["idle_wake_ups"]) == (0, 0), row
         assert row["messages_per_step"] == pytest.approx(row["messages_per_bucket"] * row["buckets"])
 

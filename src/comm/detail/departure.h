@@ -11,6 +11,7 @@ struct Departure {
   // What it had done in a group: who cannot look into its memory needs to know whether it did its part.
   struct Done {
     std::uint64_t channel = 0;  // of the group
+    int partner = -1;           // the other rank, in what goes from one rank to another: many of these share a channel
     std::uint64_t rounds = 0, buckets = 0;
     friend bool operator==(const Done&, const Done&) = default;
   };

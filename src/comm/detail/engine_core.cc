@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kNap{1};
 nanoseconds stall_interval(const EngineOptions& options) {
   nanoseconds shortest = options.stall_warn;
   if (options.stall_abort.count() > 0) shortest = std::min(shortest, options.stall_abort);
-  return std::max<nanoseconds>(shortest / 4, std::chrono::milliseconds(5));
+  return std::max<nanoseconds>(shortest / 4, std::chrono::milliseconds(150));
 }
 
 bool any_polls(const std::vector<std::shared_ptr<GroupCore>>& groups) {
@@ -48,6 +48,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
     : options_(std::move(options)),
       rank_(rank),
       bootstrap_(std::move(bootstrap)),
+      process_end_(dynamic_cast<ProcessEnd*>(bootstrap_.get())),
       neighbours_(std::move(neighbours)),
       patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus, !neighbours_.mesh)),
       context_{.options = options_,
@@ -61,6 +62,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
                .node = *neighbours_.node,
                .statistics = statistics_,
                .wanted = wanted_,
+               .looks = clock_->looks,
                .who = [this](int peer) { return who(peer); },
                .stopped = [this](int peer) { return stopped(peer); },
                .doing = [this](int peer) { return doing(peer); },
@@ -78,6 +80,11 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
       neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });
   if (neighbours_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  if (!process_end_) return;
+  std::vector<int> pids;
+  for (const int peer : neighbours_.ranks)
+    if (peer != rank_) pids.push_back(neighbours_.job[static_cast<std::size_t>(peer)].pid);
+  leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
 EngineCore::~EngineCore() {
@@ -121,13 +128,13 @@ bool EngineCore::drain() {
     if (ticket.ready()) continue;
     GroupCore& group = *ticket.group;
     if (!item.waits) last = &ticket;
+    if (!item.waits && !group.known && !group.refusal()) add_group(ticket.group);
     if (item.waits) {
       group.wait_for(ticket);
     } else if (group.refusal()) {
       group.turn_away(ticket);
       last = nullptr;
     } else {
-      if (!group.known) add_group(ticket.group);
       group.submit(ticket);
     }
   }
@@ -140,33 +147,44 @@ bool EngineCore::drain() {
 void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
   group->known = true;
   groups_.push_back(group);
+  if (broken_) return group->fail(*broken_);
   for (const Departure& departure : departures_) group->see_off(departure);
 }
 
-// Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is a lack of memory.
+// Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is the network, and a
+// lack of memory.
 bool EngineCore::progress(GroupCore::Effort effort) {
-  try {
+  return guarded([&] {
     bool further = pump();
     further = drain() || further;
     for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
       const std::shared_ptr<GroupCore> group = groups_[i];
       further = group->advance(effort) || further;
     }
+    if (further) looks_back_off_.reset();
     return further;
-  } catch (const std::exception& failure) {
-    fail_all(Error(Error::Kind::System, fmt::format("the engine of rank {} stopped: {}", rank_, failure.what())));
-    return false;
-  }
+  });
 }
 
-void EngineCore::fail_all(const Error& why) {
+bool EngineCore::fail_all(const Error& why) {
   for (const auto& group : groups_) group->fail(why);
+  return true;
+}
+
+// From here on nothing works: what is on its way fails, and so does what comes later.
+void EngineCore::break_down(const std::string& how) {
+  if (broken_) return;
+  broken_ =
+      Error(Error::Kind::System, fmt::format("the engine of rank {} stopped: {}", rank_, how), {.ranks = {rank_}});
+  fail_all(*broken_);
 }
 
 bool EngineCore::anything_to_do(GroupCore::Effort effort) {
-  pump();
-  if (fresh_.load(std::memory_order_acquire)) return true;
-  return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
+  return guarded([&] {
+    pump();
+    if (fresh_.load(std::memory_order_acquire)) return true;
+    return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
+  });
 }
 
 bool EngineCore::anything_pending() const {
@@ -183,13 +201,13 @@ std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
   const std::uint32_t rung = node().about_to_sleep(!busy);
   // Not before: what comes from now on rings, be it seen in a last look or not. Who is back in a moment, as a program
   // that calls again and again, would be woken just before it looks itself.
-  if (neighbours_.mesh) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
+  if (neighbours_.mesh && !broken_) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
   return rung;
 }
 
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
-  const bool must_nap = !naps_ && neighbours_.must_be_pumped();
+  const bool must_nap = !naps_ && must_be_pumped();
   const bool more = anything_to_do() || must_nap || any_polls(groups_) || looks_too_seldom();
   token_.unlock();
   if (more) node().wake_self();
@@ -255,24 +273,27 @@ Deadline EngineCore::next_look() {
   std::lock_guard lock(inbox_mutex_);
   looks_often_ = must_look_often();
   watches_gpus_ = must_watch_gpus();
-  naps_ = neighbours_.must_be_pumped();
+  naps_ = must_be_pumped();
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
   if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (naps_) return Deadline::after(back_off_.next());
+  if (naps_) return Deadline::after(naps_back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  if (looks_often_ || watches_gpus_) return Deadline::after(std::chrono::milliseconds(10));
+  if (looks_often_ || watches_gpus_) return Deadline::after(looks_back_off_.next());
   return Deadline::after(stall_interval(options_));
 }
 
 void EngineCore::check_stalls() {
-  const auto now = monotonic_now();
-  for (const auto& group : groups_) group->check_stall(now);
+  guarded([&] {
+    const auto now = monotonic_now();
+    for (const auto& group : groups_) group->check_stall(now);
+    return true;
+  });
 }
 
 void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
-  ticket->engine_waits->fetch_add(1, std::memory_order_relaxed);
+  ticket->clock->waited();
   if (ticket->ready()) return;
   const trace::Span span("wait for communication", "wait");
   ticket->engine->wait_for(ticket);
@@ -297,7 +318,7 @@ bool EngineCore::poll(const std::shared_ptr<Ticket>& ticket) {
     ticket->engine->nudge();
   }
   if (!ticket->ready()) return false;
-  ticket->engine_waits->fetch_add(1, std::memory_order_relaxed);
+  ticket->clock->waited();
   return true;
 }
 

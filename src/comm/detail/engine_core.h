@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ronde/comm/detail/group_core.h"
+#include "ronde/comm/detail/process_end.h"
 #include "ronde/comm/detail/slots.h"
 #include "ronde/comm/detail/status_area.h"
 #include "ronde/comm/detail/watchdog.h"
@@ -25,19 +26,22 @@
 
 namespace ronde::comm::detail {
 
-// How long to sleep where nobody rings: longer each time that nothing has come meanwhile.
+// How long to sleep where nobody rings: longer each time that nothing has come meanwhile, until at kSoon it is as long
+// as a fiftieth of the wait so far. So what comes is seen at most that much later, and a long wait costs little.
 class BackOff {
  public:
-  void reset() { time_ = kShortest; }
+  explicit BackOff(std::chrono::nanoseconds shortest) : shortest_(shortest) {}
+  void reset() { time_ = shortest_; }
   std::chrono::nanoseconds next() {
     const auto now = time_;
-    time_ = std::min(2 * time_, kLongest);
+    time_ = std::min<std::chrono::nanoseconds>(time_ < kSoon ? 2 * time_ : time_ + time_ / 50, kLongest);
     return now;
   }
 
  private:
-  static constexpr std::chrono::microseconds kShortest{50}, kLongest{400};
-  std::chrono::microseconds time_ = kShortest;
+  static constexpr std::chrono::microseconds kSoon{400};
+  static constexpr std::chrono::milliseconds kLongest{100};
+  std::chrono::nanoseconds shortest_, time_ = shortest_;
 };
 
 // What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
@@ -76,7 +80,10 @@ class EngineCore {
   std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
   void drop_group(const std::shared_ptr<GroupCore>& group);
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
-  void set_step(std::int64_t step) { status(node().rank()).set_step(step); }
+  void set_step(std::int64_t step) {
+    clock_->looks.fetch_add(1, std::memory_order_relaxed);
+    status(node().rank()).set_step(step);
+  }
   Statistics statistics();
   void shutdown(const std::string& why);
   // As if the process were killed: nobody is told.
@@ -103,7 +110,7 @@ class EngineCore {
   void post(std::span<const Tickets> units, bool waits_at_once);
   void post_or_close(std::span<const Tickets> units, bool waits_at_once);
   bool put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now);
-  void close_names(const Tickets& tickets) const;
+  void take_names_back(const Tickets& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
   void check_in_stream(GroupCore& group) const;
@@ -128,6 +135,19 @@ class EngineCore {
 
   // The work. REQUIRES: the token is held.
   bool progress(GroupCore::Effort effort);
+  // What `work` returns; false when it throws, and then this engine has broken down.
+  template <class Work>
+  bool guarded(Work work) noexcept {
+    try {
+      return work();
+    } catch (const std::exception& failure) {
+      break_down(failure.what());
+    } catch (...) {
+      break_down("something was thrown that is no exception");
+    }
+    return false;
+  }
+  void break_down(const std::string& how);
   bool drain();
   void add_group(const std::shared_ptr<GroupCore>& group);
   bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All);
@@ -141,7 +161,8 @@ class EngineCore {
   bool must_watch_gpus() const;
   // More than the engine's thread knew of when it went to sleep: it must be woken.
   bool looks_too_seldom() const;
-  void fail_all(const Error& why);
+  bool must_be_pumped() const { return !broken_ && neighbours_.must_be_pumped(); }
+  bool fail_all(const Error& why);
 
   void run(const std::stop_token& stop);
   Deadline next_look();
@@ -151,26 +172,31 @@ class EngineCore {
   void listen_to_mesh();
   void hear_note(int from, std::string_view text);
   void lose(int peer, const std::string& how);
+  std::string how_ended(int rank) const;
   void hear_neighbour(int peer, const std::string& message);
   void note_departure(Departure departure);
   void see_off(Departure departure);
   std::vector<Departure::Done> progress_of(int rank) const;
   Departure own_departure(std::string why) const;
+  void finish_rounds(Deadline until);
+  std::string goodbye(const std::string& why);
+  bool say_goodbye(const std::string& text);
   // No last words: nobody is told.
   void end(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
   const int rank_;
   const std::unique_ptr<Bootstrap> bootstrap_;
+  ProcessEnd* const process_end_;  // the bootstrap's, if it has one
+  int leaves_by_ = -1;             // what the process's end knows this by
   Neighbours neighbours_;
   const Patience patience_;
-  std::size_t status_offset_ = 0;  // in everyone's arena
-  Statistics statistics_;          // touched by who holds the token
-  int wanted_ = 0;                 // touched by who holds the token
+  std::size_t status_offset_ = 0;                                                 // in everyone's arena
+  Statistics statistics_;                                                         // touched by who holds the token
+  int wanted_ = 0;                                                                // touched by who holds the token
+  const std::shared_ptr<ProgramClock> clock_ = std::make_shared<ProgramClock>();  // outlives this with the tickets
   GroupContext context_;
 
-  // How often the program has waited for something; outlives the engine with the tickets.
-  const std::shared_ptr<std::atomic<std::uint64_t>> waits_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::mutex token_;
   std::atomic<bool> thread_wants_ = false;          // the engine's thread waits for the token
   std::vector<std::shared_ptr<GroupCore>> groups_;  // touched by who holds the token
@@ -191,10 +217,11 @@ class EngineCore {
   bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
   std::vector<Item> taken_;                     // drain()'s own; kept for its memory
   std::vector<Departure> departures_;           // all so far
+  std::optional<Error> broken_;                 // why nothing works any more
   std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
   Slots slots_;                                 // of groups; the same on all ranks
   std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
-  BackOff back_off_;
+  BackOff naps_back_off_{std::chrono::microseconds(50)}, looks_back_off_{std::chrono::milliseconds(10)};
 
   std::mutex end_mutex_;
   bool ended_ = false;  // guarded by end_mutex_

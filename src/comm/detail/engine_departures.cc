@@ -9,15 +9,17 @@ namespace {
 
 constexpr char kGone = 'g';                                   // a note about a rank that has gone
 constexpr std::chrono::seconds kLastWords{2};                 // how long they may take
+constexpr std::chrono::milliseconds kLastPush{200};           // the same of data
+constexpr std::chrono::microseconds kLook{200};               // how often to look meanwhile
 constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about a group: its kind and channel
 
 }  // namespace
 
 bool EngineCore::pump() {
-  if (!neighbours_.mesh) return false;
+  if (!neighbours_.mesh || broken_) return false;
   const bool moved = neighbours_.mesh->pump();
   const bool more = neighbours_.data && neighbours_.data->pump();
-  if (moved || more) back_off_.reset();
+  if (moved || more) naps_back_off_.reset();
   return moved || more;
 }
 
@@ -46,6 +48,15 @@ void EngineCore::lose(int peer, const std::string& how) {
                   .done = {}});
 }
 
+// How the process of a rank ended, as far as can be learnt.
+std::string EngineCore::how_ended(int rank) const {
+  try {
+    return bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 // On the watchdog's thread.
 void EngineCore::hear_neighbour(int peer, const std::string& message) {
   if (!message.empty()) return note_departure(read_departure(message));
@@ -54,7 +65,7 @@ void EngineCore::hear_neighbour(int peer, const std::string& message) {
     std::lock_guard lock(inbox_mutex_);
     if (gone_.contains(rank)) return;
   }
-  const std::string how = bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
+  const std::string how = how_ended(rank);
   note_departure(
       {.rank = rank, .blamed = rank, .text = who(rank) + (how.empty() ? " is gone" : " is gone: " + how), .done = {}});
 }
@@ -64,6 +75,7 @@ void EngineCore::note_departure(Departure departure) {
   const int ranks = static_cast<int>(neighbours_.job.size());
   if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
   if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
+  if (process_end_ && !departure.by_itself) process_end_->note_loss();
   {
     std::lock_guard lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
@@ -126,6 +138,36 @@ Departure EngineCore::own_departure(std::string why) const {
   return leaving;
 }
 
+// Members may still need our words for a round in which nothing of ours is left.
+void EngineCore::finish_rounds(Deadline until) {
+  const auto owes = [this] {
+    std::lock_guard lock(token_);
+    return std::ranges::any_of(groups_, [](const auto& group) { return group->owes_words(); });
+  };
+  while (owes() && !until.passed()) std::this_thread::sleep_for(kLook);
+}
+
+// Empty when not even that can be said.
+std::string EngineCore::goodbye(const std::string& why) {
+  std::string text;
+  guarded([&] { return !(text = write_departure(own_departure(why))).empty(); });
+  return text;
+}
+
+// After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
+bool EngineCore::say_goodbye(const std::string& text) {
+  watchdog_->say(text);
+  if (!neighbours_.mesh) return true;
+  neighbours_.mesh->note_all(kGone + text);
+  neighbours_.mesh->flush(Deadline::after(kLastWords));
+  if (!neighbours_.data) return true;
+  for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
+    neighbours_.data->pump();
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
 void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   std::lock_guard once(end_mutex_);
   if (std::exchange(ended_, true)) return;
@@ -134,23 +176,21 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
     std::lock_guard lock(inbox_mutex_);
     closed_ = why;
   }
+  if (last_words && last_words->empty()) finish_rounds(Deadline::after(kLastWords));
   thread_.request_stop();
   node().wake_self();
   thread_.join();
   std::lock_guard lock(token_);
-  drain();
-  const std::string text = last_words ? write_departure(own_departure(*last_words)) : "";
-  fail_all(why);
-  if (last_words) watchdog_->say(text);
-  if (last_words && neighbours_.mesh) {
-    neighbours_.mesh->note_all(kGone + text);
-    neighbours_.mesh->flush(Deadline::after(kLastWords));
-  }
+  guarded([&] { return drain(); });
+  const std::string text = last_words ? goodbye(*last_words) : "";
+  guarded([&] { return fail_all(why); });
+  guarded([&] { return text.empty() || say_goodbye(text); });
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   neighbours_.mesh.reset();
   neighbours_.guards.clear();
   neighbours_.sockets.clear();
+  if (leaves_by_ >= 0) process_end_->forget(std::exchange(leaves_by_, -1));
 }
 
 }  // namespace ronde::comm::detail

@@ -35,7 +35,7 @@ std::shared_ptr<Ticket> EngineCore::make_ticket(Request request, const std::shar
   ticket->description = describe(request, rank);
   ticket->request = std::move(request);
   ticket->engine = this;
-  ticket->engine_waits = waits_;
+  ticket->clock = clock_;
   ticket->group = group;
   mark_made(*ticket);
   return ticket;
@@ -54,6 +54,7 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
         fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
         {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
         {.own = pair_channel(group.number, sender, receiver), .data = pair_channel(group.slot, sender, receiver)});
+    pair->is_pair = true;
   }
   return pair;
 }
@@ -98,7 +99,7 @@ EngineCore::Tickets EngineCore::submit_mixed(const std::shared_ptr<GroupCore>& g
     }
     if (!joint.empty()) units.front() = make_unit(group, std::move(joint));
   } catch (...) {
-    for (const Tickets& unit : units) close_names(unit);
+    for (const Tickets& unit : units) take_names_back(unit);
     throw;
   }
   post_or_close(units, waits_at_once);
@@ -124,7 +125,7 @@ void EngineCore::post_or_close(std::span<const Tickets> units, bool waits_at_onc
   try {
     post(units, waits_at_once);
   } catch (...) {
-    for (const Tickets& unit : units) close_names(unit);
+    for (const Tickets& unit : units) take_names_back(unit);
     throw;
   }
 }
@@ -167,10 +168,12 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
   }
 }
 
-void EngineCore::close_names(const Tickets& tickets) const {
+void EngineCore::take_names_back(const Tickets& tickets) const {
+  if (tickets.empty()) return;
+  NameTable& names = tickets.front()->group->names();
   for (const auto& ticket : tickets)
-    if (ticket->slot) NameTable::close(*ticket->slot);
-  if (!tickets.empty() && tickets.front()->key) NameTable::close(*tickets.front()->key);
+    if (ticket->slot) names.take_back(*ticket->slot);
+  if (tickets.front()->key) names.take_back(*tickets.front()->key);
 }
 
 // All or none.
@@ -183,9 +186,11 @@ void EngineCore::open_names(const Tickets& tickets) {
     named = true;
     ticket->slot = names.open(name);
     if (ticket->slot) continue;
-    close_names(tickets);
-    throw Error::bad_input("{}: a request of this name is on its way already on rank {}; wait for it first",
-                           title(*ticket), rank_);
+    take_names_back(tickets);
+    throw Error::bad_input(
+        "{}: a request of this name is on its way already on rank {}, or its result was not waited for; wait for it "
+        "first",
+        title(*ticket), rank_);
   }
   Ticket& first = *tickets.front();
   if (!named) return;
@@ -215,7 +220,7 @@ void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
 bool EngineCore::put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now) {
   Ticket& first = *unit.front();
   GroupCore& group = *first.group;
-  const std::uint64_t waits = waits_->load(std::memory_order_relaxed);
+  const std::uint64_t waits = clock_->waits.load(std::memory_order_relaxed);
   first.fence = std::exchange(group.outside.waits, waits) != waits;
   if (!first.key) first.sequence = group.next_unnamed.fetch_add(1, std::memory_order_relaxed);
   for (const auto& ticket : unit) {

@@ -41,6 +41,7 @@ GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> 
       title_(std::move(title)),
       ranks_(std::move(ranks)),
       link_(std::move(link)),
+      names_(&context.looks),
       agreement_(agreement_options(context.options, link_.get()), names_),
       scratch_(context.node.arena()),
       device_path_(context.node.arena(), {.wake = [&node = context.node] { node.wake_self(); },
@@ -133,9 +134,9 @@ Task GroupCore::move() {
     const std::vector<Work> works = work_of(queue_.front().bucket);
     link_->use_algorithm(queue_.front().algorithm);
     co_await move_one(works);
-    const Queued done = std::move(queue_.front());  // keeps what `works` points to
-    if (trace_.on()) trace_.move_ends(moved(works, done.bytes, buckets_));
+    if (trace_.on()) trace_.move_ends(moved(works, queue_.front().bytes, buckets_));
     link_->finish_bucket();
+    const Queued done = std::move(queue_.front());  // keeps what `works` points to; not before nothing can fail
     ++buckets_;
     ++context_.statistics.buckets;
     queue_.pop_front();
@@ -261,8 +262,9 @@ void GroupCore::fail(const Error& why) {
 void GroupCore::see_off(const Departure& departure) {
   const auto place = std::ranges::find(ranks_, departure.rank);
   if (!link_ || place == ranks_.end()) return;
+  const auto member = static_cast<int>(place - ranks_.begin());
   for (const Departure::Done& done : departure.done)
-    if (done.channel == channel) link_->left(static_cast<int>(place - ranks_.begin()), done.rounds, done.buckets);
+    if (done.channel == channel && done.partner == partner_of(member)) link_->left(member, done.rounds, done.buckets);
   departures_.push_back(departure);
   nccl_path_.member_left(monotonic_now(), departure.by_itself);
   check_departures();

@@ -34,6 +34,7 @@ struct GroupContext {
   Node& node;
   Statistics& statistics;
   int& wanted;                                 // requests that the program waits for or polls, in all groups
+  const std::atomic<std::uint64_t>& looks;     // see NameTable
   std::function<std::string(int rank)> who;    // "rank 1 on b2 (pid 7)"
   std::function<bool(int rank)> stopped;       // by a signal or a debugger, as far as this node can see
   std::function<std::string(int rank)> doing;  // "step 3, last request allreduce 'w' 2 s ago"
@@ -75,6 +76,7 @@ class GroupCore {
   std::uint32_t number = 0;          // of the groups that all ranks know; the world has 0
   std::uint32_t slot = 0;            // the same, but used again when the group is dropped
   std::uint32_t channel = 0;         // of messages between nodes; the same on all members
+  bool is_pair = false;              // what one member sends to another: all that go one way share a channel
 
   // --- for the engine
   bool known = false;  // it is in the engine's list
@@ -89,6 +91,8 @@ class GroupCore {
   bool advance(Effort effort);  // true when it got any further
   bool moving() const { return !queue_.empty(); }
   bool under_way() const { return moving() || round_began_.count() > 0; }
+  // The others need this member's words for a round in which nothing of its own is left.
+  bool owes_words() const { return agreeing_ && round_began_.count() > 0 && live.load(std::memory_order_relaxed) == 0; }
   // Peers that keep step need a microsecond for what is under way.
   bool ends_soon() const {
     return link_ && link_->near() && (round_began_.count() > 0 || (moving() && worth_moving(Effort::Little)));
@@ -108,7 +112,10 @@ class GroupCore {
   void see_off(const Departure& departure);
   // How far a member of this node is, even if it has gone.
   Departure::Done done_of(int member) const {
-    return {.channel = channel, .rounds = link_->rounds_of(member), .buckets = link_->buckets_of(member)};
+    return {.channel = channel,
+            .partner = partner_of(member),
+            .rounds = link_->rounds_of(member),
+            .buckets = link_->buckets_of(member)};
   }
   // A submission that came after the group's end. REQUIRES: refusal().
   void turn_away(Ticket& first);
@@ -122,6 +129,8 @@ class GroupCore {
  private:
   using Why = std::function<Error(const Ticket&)>;
 
+  // The other rank of a pair; -1 in other groups.
+  int partner_of(int member) const { return is_pair ? ranks_[member == 0 ? 1 : 0] : -1; }
   bool must_refuse() const;
   Task agree();
   Task agree_once();
@@ -174,6 +183,9 @@ class GroupCore {
   std::chrono::nanoseconds stall_reported_{0};  // when last
   std::chrono::nanoseconds round_began_{0};     // zero: none is under way
   bool silence_reported_ = false;
+  std::chrono::nanoseconds asked_{0};  // about who is silent: when last, since the round began,
+  int asking_costs_ = 0;               // in messages
+  bool woken_ = false;                 // those of this node that are silent have been
   // What is moving: how often it got further, how often it had when last looked at, and since when it has not.
   std::uint64_t moves_ = 0, moves_seen_ = 0;
   std::chrono::nanoseconds still_since_{0};

@@ -9,7 +9,8 @@
 namespace ronde::comm::detail {
 namespace {
 
-constexpr std::size_t kMostStalls = 20;  // that one report tells of
+constexpr std::size_t kMostStalls = 20;                  // that one report tells of
+constexpr std::chrono::milliseconds kMessagePause{150};  // for each message that a question costs
 
 std::string signatures_of(const Unit* unit) {
   std::string bytes;
@@ -80,6 +81,8 @@ Task GroupCore::agree() {
     }
     round_began_ = monotonic_now();
     silence_reported_ = false;
+    asked_ = std::chrono::nanoseconds(0);
+    woken_ = false;
     co_await agree_once();
     link_->finish_round();
     ++rounds_;
@@ -218,10 +221,18 @@ void GroupCore::tell_stalls(const std::vector<Stall>& stalls, const std::vector<
 // on; or, while negotiating, their engine itself does not answer, which takes a stopped or starved process.
 void GroupCore::check_silence(std::chrono::nanoseconds elapsed) {
   const auto& options = context_.options;
-  const std::vector<int> members = link_->silent();
-  if (elapsed >= options.stall_warn / 2) link_->wake(members);  // so that they show what they did last
+  const auto warn = silence_reported_ ? std::chrono::nanoseconds(0) : options.stall_warn;
+  const auto ask = next_question({.warn = warn, .abort = options.stall_abort}, asked_, asking_costs_ * kMessagePause);
+  if (!ask) return;
+  if (elapsed >= *ask / 2 && !std::exchange(woken_, true)) link_->wake(link_->silent());  // to show what they did last
+  if (elapsed >= *ask) {
+    asked_ = elapsed;
+    asking_costs_ = link_->ask_silent();
+  }
   const bool aborts = options.stall_abort.count() > 0 && elapsed >= options.stall_abort;
-  if (members.empty() || (elapsed < options.stall_warn && !aborts)) return;
+  if (elapsed < options.stall_warn && !aborts) return;
+  const std::vector<int> members = link_->silent();
+  if (members.empty()) return;
   std::vector<int> missing;
   std::vector<std::string> doing;
   for (const int member : members) {

@@ -11,10 +11,25 @@ NameSlot& NameTable::slot(std::string_view name) {
   return found->second;
 }
 
+bool NameTable::in_use(const NameSlot& slot) const {
+  // In this order: a request may be done in between, but then the program has not looked since.
+  if (slot.live.load(std::memory_order_acquire)) return true;
+  return looks_ && slot.opened == looks_->load(std::memory_order_relaxed);
+}
+
 NameSlot* NameTable::open(std::string_view name) {
   std::lock_guard lock(mutex_);
   NameSlot& opened = slot(name);
-  return opened.live.exchange(true, std::memory_order_acq_rel) ? nullptr : &opened;
+  if (in_use(opened)) return nullptr;
+  opened.live.store(true, std::memory_order_relaxed);
+  opened.opened = looks_ ? looks_->load(std::memory_order_relaxed) : kNever;
+  return &opened;
+}
+
+void NameTable::take_back(NameSlot& slot) {
+  std::lock_guard lock(mutex_);
+  slot.opened = kNever;
+  close(slot);
 }
 
 NameSlot* NameTable::find(std::string_view name) {
@@ -38,7 +53,7 @@ void NameTable::forget() {
   agreed_.clear();
   for (auto entry = slots_.begin(); entry != slots_.end();) {
     entry->second.id = kNoId;
-    entry = entry->second.live.load(std::memory_order_acquire) ? std::next(entry) : slots_.erase(entry);
+    entry = in_use(entry->second) ? std::next(entry) : slots_.erase(entry);
   }
 }
 

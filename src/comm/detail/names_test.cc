@@ -19,6 +19,27 @@ TEST(Names, ANameIsInUseUntilItIsClosed) {
   EXPECT_EQ(names.open("w"), slot) << "the same slot as before";
 }
 
+TEST(Names, ANameIsInUseUntilTheProgramHasLooked) {
+  std::atomic<std::uint64_t> looks = 0;
+  NameTable names(&looks);
+  NameSlot* slot = names.open("w");
+  NameTable::close(*slot);
+  EXPECT_EQ(names.open("w"), nullptr) << "it is done, but the program cannot know";
+  names.learn("w");
+  names.forget();
+  EXPECT_EQ(names.open("w"), nullptr);
+  ++looks;
+  EXPECT_EQ(names.open("w"), slot);
+  ++looks;
+  EXPECT_EQ(names.open("w"), nullptr) << "it has looked, but it is not done";
+  names.take_back(*slot);
+  EXPECT_EQ(names.open("w"), slot) << "it was never asked for";
+  ++looks;
+  NameTable::close(*slot);
+  names.forget();
+  EXPECT_EQ(names.find("w"), nullptr) << "a handle that was thrown away does not keep it";
+}
+
 TEST(Names, NumbersFollowTheOrderOfLearning) {
   NameTable names;
   NameSlot* opened = names.open("later");

@@ -53,13 +53,37 @@ std::string describe_stall(const Stall& stall, const std::string& elapsed, std::
   return fmt::format("{} waits {} for {}", stall.title, elapsed, join(doing, ", "));
 }
 
-bool process_is_stopped(int pid) {
+std::optional<std::chrono::nanoseconds> next_question(StallTimes due, std::chrono::nanoseconds asked,
+                                                      std::chrono::nanoseconds pause) {
+  auto first = due.warn;
+  if (first.count() == 0 || (due.abort.count() > 0 && due.abort < first)) first = due.abort;
+  if (first.count() == 0) return {};
+  return asked < first ? first : asked + std::max(first / 4, pause);
+}
+
+namespace {
+
+// Its letter in /proc: 'T' and 't' are stopped, 'Z' and 'X' ended; none: there is no such process.
+std::optional<char> state_of(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
   std::getline(file, line);
   // "77 (name) T ...": the name may hold anything, also parentheses.
   const std::size_t end = line.rfind(')');
-  return end != std::string::npos && end + 2 < line.size() && (line[end + 2] == 'T' || line[end + 2] == 't');
+  if (end == std::string::npos || end + 2 >= line.size()) return {};
+  return line[end + 2];
+}
+
+}  // namespace
+
+bool process_has_ended(int pid) {
+  const auto state = state_of(pid);
+  return !state || *state == 'Z' || *state == 'X';
+}
+
+bool process_is_stopped(int pid) {
+  const auto state = state_of(pid);
+  return state == 'T' || state == 't';
 }
 
 }  // namespace ronde::comm::detail

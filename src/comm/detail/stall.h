@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +35,17 @@ std::vector<Stall> find_stalls(std::span<const std::string> titles, std::span<co
 // `stall.missing`, who they are included.
 std::string describe_stall(const Stall& stall, const std::string& elapsed, std::span<const std::string> doing);
 
+// When something must be said about those that do not come; zero: never.
+struct StallTimes {
+  std::chrono::nanoseconds warn{0}, abort{0};
+};
+// When to ask members next who is silent, because it must be said; none: there is no need to. All since the round
+// began. `asked`: when last; zero: not yet. `pause`: at least so long between questions.
+std::optional<std::chrono::nanoseconds> next_question(StallTimes due, std::chrono::nanoseconds asked,
+                                                      std::chrono::nanoseconds pause);
+
+// Whether a process of this machine has ended, also when its parent has not looked yet.
+bool process_has_ended(int pid);
 // Whether a process of this machine is stopped, as SIGSTOP and debuggers do it.
 bool process_is_stopped(int pid);
 

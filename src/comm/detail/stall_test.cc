@@ -70,5 +70,18 @@ TEST(StoppedProcesses, AreSeen) {
   waitpid(child, &status, 0);
 }
 
+TEST(Stall, AsksInTimeAndSeldom) {
+  using namespace std::chrono_literals;
+  const auto at = [](StallTimes due, std::chrono::nanoseconds asked, std::chrono::nanoseconds pause = 0s) {
+    return next_question(due, asked, pause);
+  };
+  EXPECT_EQ(at({}, 0s), std::nullopt);
+  EXPECT_EQ(at({.warn = 8s}, 0s, 9s), 8s);
+  EXPECT_EQ(at({.warn = 8s}, 8s, 9s), 17s);  // who does not answer is asked again,
+  EXPECT_EQ(at({.warn = 8s}, 8s, 1s), 10s);  // but not all the time
+  EXPECT_EQ(at({.warn = 8s, .abort = 4s}, 0s), 4s);
+  EXPECT_EQ(at({.abort = 40s}, 9s), 40s);  // it has been reported, and is to be given up
+}
+
 }  // namespace
 }  // namespace ronde::comm::detail

@@ -1,6 +1,9 @@
 #include "ronde/comm/detail/ticket.h"
 
+#include <functional>
+
 #include "ronde/base/format.h"
+#include "ronde/comm/interruptible.h"
 #include "ronde/comm/link/futex.h"
 
 namespace ronde::comm::detail {
@@ -14,10 +17,13 @@ void Ticket::finish() {
 }
 
 void Ticket::sleep() {
+  constexpr std::chrono::milliseconds kInterval{50};
+  const std::function<void()>* const check = Interruptible::check();
   for (;;) {
     const std::uint32_t before = state_.fetch_or(kSleeper, std::memory_order_acq_rel);
     if (before & kReady) return;
-    futex_wait(state_, before | kSleeper, {});
+    futex_wait(state_, before | kSleeper, check ? Deadline::after(kInterval) : Deadline());
+    if (check && !ready()) (*check)();
   }
 }
 

@@ -17,6 +17,15 @@ namespace ronde::comm::detail {
 class EngineCore;
 class GroupCore;
 
+// How often the program has waited for something; and how often it could see what was done, steps included.
+struct ProgramClock {
+  std::atomic<std::uint64_t> waits = 0, looks = 0;
+  void waited() {
+    waits.fetch_add(1, std::memory_order_relaxed);
+    looks.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
 // A request on its way, shared by the engine and the program's handles. The engine fills in what came of it and then
 // finishes it; from then on nothing changes any more, and everyone may read.
 class Ticket : public Unit {
@@ -25,7 +34,7 @@ class Ticket : public Unit {
   NameSlot* slot = nullptr;  // the request's own name, in use until it is finished
   std::chrono::nanoseconds submitted{0};
   EngineCore* engine = nullptr;
-  std::shared_ptr<std::atomic<std::uint64_t>> engine_waits = nullptr;  // how often the program has waited
+  std::shared_ptr<ProgramClock> clock = nullptr;
   std::shared_ptr<GroupCore> group = nullptr;
   std::shared_ptr<Ticket> self = nullptr;  // keeps it while the engine works on it
   std::atomic<bool> noted = false;         // the engine has been told that the program waits for it,
@@ -44,7 +53,7 @@ class Ticket : public Unit {
   bool ready() const { return (state_.load(std::memory_order_acquire) & kReady) != 0; }
   // The engine: done, or failed. Wakes whoever waits. The ticket may be gone afterwards.
   void finish();
-  // Sleeps until it is ready.
+  // Sleeps until it is ready. FAILS WITH: what an Interruptible of this thread throws.
   void sleep();
 
  private:

@@ -18,6 +18,7 @@ class ForwardingLink : public Link {
   bool begun() const override { return link_.begun(); }
   bool refused() const override { return link_.refused(); }
   std::vector<int> silent() const override { return link_.silent(); }
+  int ask_silent() override { return link_.ask_silent(); }
   void wake(const std::vector<int>& members) const override { link_.wake(members); }
   using Link::combine;
   Task combine(std::span<std::uint64_t> words, bool summons) override { return link_.combine(words, summons); }

@@ -38,9 +38,13 @@ class Link {
   virtual bool begun() const = 0;
   // Has another member begun it with 0 as its only word?
   virtual bool refused() const = 0;
-  // Members that have not begun the combine() that is under way, or the next one.
+  // Members that have not begun the combine() that is under way, or the next one; of other nodes as the answers to the
+  // last ask_silent() tell, when all have come, and their leader if it has not answered twice.
   virtual std::vector<int> silent() const = 0;
-  // Makes their engines look at what their programs have submitted.
+  // Asks the other nodes who is silent there, and makes those look at what their programs have submitted. Returns how
+  // many messages the busiest member sends if all ask once.
+  virtual int ask_silent() { return 0; }
+  // Makes their engines look at what their programs have submitted, if they are on this node.
   virtual void wake(const std::vector<int>& members) const = 0;
   // Each word becomes the minimum over all members. REQUIRES: at most kMostWords.
   // `summons`: members that have nothing under way are woken to take part; otherwise they come when they are ready.

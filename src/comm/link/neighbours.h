@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 
 namespace ronde::comm::detail {
 
+class Link;
+
 // This rank's connection to the ranks of its node: their arenas, mapped, and a socket to each of them that closes when
 // its process ends, however it ends. And to those of other nodes, if there are any.
 struct Neighbours {
@@ -30,6 +33,8 @@ struct Neighbours {
   std::vector<int> node_of;             // by rank of the job; nodes are numbered by their lowest rank
   std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
   std::shared_ptr<Post> data;           // what carries data between nodes; none: the mesh
+  // For tests: what each link is put into.
+  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = nullptr;
   Post& post() const { return data ? *data : *mesh; }
   // Must somebody look, since nobody is woken?
   bool must_be_pumped() const { return mesh && (mesh->must_be_pumped() || (data && data->must_be_pumped())); }

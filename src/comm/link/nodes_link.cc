@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text.h"
@@ -14,7 +13,9 @@ namespace ronde::comm::detail {
 namespace {
 
 // Kinds of notes.
-constexpr char kRefused = 'r', kWake = 'w', kAsk = 'q', kAnswer = 'a';
+constexpr char kRefused = 'r', kAsk = 'q', kAnswer = 'a';
+
+constexpr int kMostUnanswered = 2;  // questions, before a node counts as silent
 
 constexpr std::uint64_t kLongestText = 1 << 30;  // that members tell each other
 constexpr std::string_view kWhat = "a note between nodes";
@@ -191,12 +192,14 @@ Traffic NodesLink::traffic() const {
 
 // --- notes
 
-void NodesLink::note(int to, char kind, std::uint64_t number, std::string_view rest) const {
+void NodesLink::note(int to, char kind, std::uint64_t number, std::string_view rest) {
   std::string text(1, kind);
   put<std::uint64_t>(text, channel_);
   put<std::uint64_t>(text, number);
   text += rest;
   mesh_.note(to, text);
+  ++traffic_.messages;
+  traffic_.bytes += text.size() + sizeof(FrameHeader);
 }
 
 // A refusal of a combine that this node has not come to yet is kept until it has.
@@ -211,33 +214,38 @@ std::vector<int> NodesLink::silent_here() const {
   return members;
 }
 
-// Those of other nodes are asked for; what they answer is known at the next look.
 std::vector<int> NodesLink::silent() const {
   std::vector<int> members = silent_here();
   if (!members.empty()) return members;
-  for (int other = 0; other < nodes(); ++other) {
-    if (other == node_) continue;
-    note(leader(other), kAsk, combines_);
-    const auto answer = answers_.find(other);
-    if (answer == answers_.end() || answer->second.combine != combines_) continue;
-    members.insert(members.end(), answer->second.silent.begin(), answer->second.silent.end());
+  for (const auto& [other, answer] : answers_) {
+    if (answer.combine != combines_) continue;
+    if (answer.unanswered > 0 && answer.unanswered < kMostUnanswered) return {};  // it will not be long
+    if (answer.unanswered > 0)
+      members.push_back(layout_.node(other).front());
+    else
+      members.insert(members.end(), answer.silent.begin(), answer.silent.end());
   }
   return members;
 }
 
+int NodesLink::ask_silent() {
+  for (int other = 0; other < nodes(); ++other) {
+    if (other == node_) continue;
+    Answer& answer = answers_[other];
+    if (answer.combine != combines_) answer = {.combine = combines_, .unanswered = 0, .silent = {}};
+    ++answer.unanswered;
+    note(leader(other), kAsk, combines_);
+  }
+  std::size_t askers = 0;  // on one node
+  for (const auto& node : layout_.nodes) askers = std::max(askers, node.size());
+  return (nodes() - 1) * (1 + static_cast<int>(askers));
+}
+
 void NodesLink::wake(const std::vector<int>& members) const {
   std::vector<int> places;
-  std::vector<bool> nodes_to_wake(layout_.nodes.size());
-  for (const int member : members) {
-    if (is_local(member)) {
-      places.push_back(place_of(member));
-    } else {
-      nodes_to_wake[static_cast<std::size_t>(node_of(member))] = true;
-    }
-  }
+  for (const int member : members)
+    if (is_local(member)) places.push_back(place_of(member));
   local_->wake(places);
-  for (int other = 0; other < nodes(); ++other)
-    if (nodes_to_wake[static_cast<std::size_t>(other)]) note(leader(other), kWake, 0);
 }
 
 void NodesLink::heard(int from, char kind, std::string_view content) {
@@ -245,13 +253,11 @@ void NodesLink::heard(int from, char kind, std::string_view content) {
   if (kind == kRefused) {
     refused_ = std::max(refused_, number + 1);
     show_refusals();
-  } else if (kind == kWake) {
-    std::vector<int> places(here().size());
-    std::iota(places.begin(), places.end(), 0);
-    local_->wake(places);
   } else if (kind == kAsk) {
     std::vector<std::string> missing;
-    for (const int member : number >= combines_ ? silent_here() : std::vector<int>()) {
+    const std::vector<int> silent = number >= combines_ ? silent_here() : std::vector<int>();
+    wake(silent);
+    for (const int member : silent) {
       missing.push_back(std::to_string(member));
       missing.push_back(status_.here(rank_of(member)));
     }
@@ -259,7 +265,8 @@ void NodesLink::heard(int from, char kind, std::string_view content) {
   } else if (kind == kAnswer) {
     const auto sender = std::ranges::find(ranks_, from) - ranks_.begin();
     Answer& answer = answers_[node_of(static_cast<int>(sender))];
-    answer = {.combine = number, .silent = {}};
+    if (answer.combine > number) return;  // it was asked again since
+    answer = {.combine = number, .unanswered = 0, .silent = {}};
     const std::vector<std::string> missing = unpack(content);
     for (std::size_t i = 0; i + 1 < missing.size(); i += 2) {
       const int member = parse_number<int>(missing[i]).value_or(-1);

@@ -56,6 +56,7 @@ class NodesLink final : public Link {
   bool begun() const override;
   bool refused() const override { return local_->refused(); }
   std::vector<int> silent() const override;
+  int ask_silent() override;
   void wake(const std::vector<int>& members) const override;
   using Link::combine;
   Task combine(std::span<std::uint64_t> words, bool summons) override;
@@ -101,7 +102,7 @@ class NodesLink final : public Link {
   Task tell_across(std::string mine, std::vector<std::string>& all);
   Task send_text(int to, const std::string& text);
   Task receive_text(int from, std::string& text);
-  void note(int to, char kind, std::uint64_t number, std::string_view rest = {}) const;
+  void note(int to, char kind, std::uint64_t number, std::string_view rest = {});
   void show_refusals();
   std::vector<int> silent_here() const;
 
@@ -131,6 +132,7 @@ class NodesLink final : public Link {
   std::map<int, Done> gone_;  // by member: those whose memory we do not see
   struct Answer {
     std::uint64_t combine = 0;
+    int unanswered = 0;  // questions
     std::vector<int> silent = {};
   };
   std::map<int, Answer> answers_;  // by node: who was missing in which combine

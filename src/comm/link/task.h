@@ -108,7 +108,7 @@ template <class Condition>
 class until {
  public:
   explicit until(Condition condition) : condition_(std::move(condition)) {}
-  bool await_ready() const noexcept { return condition_(); }
+  bool await_ready() const { return condition_(); }
   void await_suspend(Task::Handle here) const noexcept {
     *here.promise().waiting = {.innermost = here,
                                .counter = nullptr,

@@ -1,5 +1,6 @@
 #include "ronde/comm/mpi/mpi_owner.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "ronde/base/settings.h"
 #include "ronde/base/text.h"
 #include "ronde/base/thread.h"
+#include "ronde/comm/detail/stall.h"
 #include "ronde/comm/mpi/find_plugin.h"
 
 namespace ronde::comm::detail {
@@ -21,7 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kLongestVersion = 16384;  // MPICH's is a page
-constexpr auto kEndTime = 3s;           // for all ranks to come to their end
+constexpr auto kEndTime = 3s;           // for all ranks to come to their end, when one may not come
+constexpr auto kLookForRanks = 1s;      // how often
 constexpr auto kLastWait = 200ms;
 
 std::mutex& mutex() {
@@ -147,7 +150,7 @@ void MpiOwner::start(const Environment& environment, const Deadline& until) {
     check(table_->init(&provided), "MPI_Init_thread");
   }
   started_by_us_ = true;
-  std::atexit(end);
+  on_exit(end, nullptr);
 }
 
 void MpiOwner::check(int code, const std::string& what) const {
@@ -157,19 +160,65 @@ void MpiOwner::check(int code, const std::string& what) const {
   throw Error(Error::Kind::System, fmt::format("{} failed: {} ({})", what, text.data(), library_));
 }
 
+int MpiOwner::before_end(std::vector<int> pids, std::function<void()> leave) {
+  std::lock_guard lock(leaving_);
+  pids_ = std::move(pids);
+  to_leave_.emplace(next_number_, std::move(leave));
+  return next_number_++;
+}
+
+void MpiOwner::forget(int number) {
+  std::lock_guard lock(leaving_);
+  to_leave_.erase(number);
+}
+
+// Engines that nobody has ended: their threads call MPI, and their ranks are to be told.
+void MpiOwner::leave_all() {
+  std::lock_guard lock(leaving_);
+  while (!to_leave_.empty()) {
+    const std::function<void()> leave = std::move(to_leave_.begin()->second);
+    to_leave_.erase(to_leave_.begin());
+    leave();
+  }
+}
+
+bool MpiOwner::a_rank_has_ended() {
+  std::lock_guard lock(leaving_);
+  return lost_ || std::ranges::any_of(pids_, process_has_ended);
+}
+
+// What MPI says of the barrier: 1 when all have come. Others may save their models for an hour; but who has failed, or
+// misses one, does not wait for what may never come.
+int MpiOwner::wait_for_all(bool failed) {
+  const auto begin = monotonic_now();
+  Deadline until = failed ? Deadline::after(kEndTime) : Deadline();
+  auto next_look = begin;
+  for (;;) {
+    const int done = table_->step_done();
+    const auto now = monotonic_now();
+    if (done != 0 || until.passed()) return done;
+    if (!until.at() && now >= next_look) {
+      next_look = now + kLookForRanks;
+      if (a_rank_has_ended()) until = Deadline::after(kEndTime);  // maybe it has come, and we have not heard yet
+    }
+    std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>((now - begin) / 10, 100us, 20ms));
+  }
+}
+
 // MPI_Finalize waits for all ranks. When one has died it would wait for ever: so first a barrier that may fail. Between
 // hosts MPICH's own hangs now and then over TCP, and its launcher does not miss it.
-void MpiOwner::end() {
-  std::lock_guard lock(mutex());
-  if (!owner()) return;  // MPI has started, and then its world could not be right
-  const MpiOwner& self = *owner();
-  if (self.table_->finalized() || self.table_->begin_barrier() != 0) return;
-  const Deadline until = Deadline::after(kEndTime);
-  int done = 0;
-  while ((done = self.table_->step_done()) == 0 && !until.passed()) std::this_thread::sleep_for(100us);
-  if (done != 1) return;
-  if (kind_of(self.version_) == MpiKind::OpenMpi) {
-    self.table_->finalize();
+void MpiOwner::end(int status, void*) {
+  MpiOwner* self = nullptr;
+  {
+    std::lock_guard lock(mutex());
+    self = owner().get();
+  }
+  if (!self) return;  // MPI has started, and then its world could not be right
+  self->leave_all();
+  if (self->table_->finalized() || self->table_->begin_barrier() != 0) return;
+  if (self->wait_for_all(status != 0) != 1) return;
+  if (kind_of(self->version_) == MpiKind::OpenMpi) {
+    self->table_->finalize();
   } else {
     // Who still asks MPI for the barrier must not find that others have hung up: MPICH would end it with code 1.
     std::this_thread::sleep_for(kLastWait);

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "ronde/base/clock.h"
 #include "ronde/base/environment.h"
@@ -11,7 +16,8 @@
 namespace ronde::comm::detail {
 
 // MPI as this process has it. It can be started once a process and never again, so this lives to its end. If we have
-// started it, we end it: at the exit of the process, when all ranks come there; who has lost a rank must not wait.
+// started it, we end it: at the exit of the process, when all ranks have come there, however long that takes; who has
+// failed or has lost a rank must not wait.
 class MpiOwner {
  public:
   // Loads the plugin that fits, starts MPI unless the program has, and opens our communicator; the next time it gives
@@ -30,6 +36,11 @@ class MpiOwner {
   // FAILS WITH: System, in MPI's words, unless the code is 0.
   void check(int code, const std::string& what) const;
 
+  // As ProcessEnd's. Any thread.
+  int before_end(std::vector<int> pids, std::function<void()> leave);
+  void forget(int number);
+  void note_loss() { lost_ = true; }
+
   MpiOwner(const MpiOwner&) = delete;
   MpiOwner& operator=(const MpiOwner&) = delete;
 
@@ -37,12 +48,21 @@ class MpiOwner {
   MpiOwner(const Environment& environment, const Deadline& until);
   void start(const Environment& environment, const Deadline& until);
   void open(const Deadline& until);
-  static void end();
+  static void end(int status, void*);
+  void leave_all();
+  bool a_rank_has_ended();
+  int wait_for_all(bool failed);
 
   const RondeMpi* table_ = nullptr;
   std::string version_, library_;
   int rank_ = 0, size_ = 1, largest_tag_ = 0;
   bool started_by_us_ = false;
+
+  std::recursive_mutex leaving_;                   // held while those leave
+  std::map<int, std::function<void()>> to_leave_;  // guarded by leaving_
+  std::vector<int> pids_;                          // guarded by leaving_
+  int next_number_ = 0;                            // guarded by leaving_
+  std::atomic<bool> lost_ = false;
 };
 
 }  // namespace ronde::comm::detail

@@ -1,0 +1,103 @@
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ronde/comm/testing/failures.h"
+#include "ronde/comm/testing/ranks.h"
+#include "ronde/comm/thread_job.h"
+
+// What it costs to wait for a rank that does not come: counted, not timed.
+namespace ronde::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kSeconds = 3;
+constexpr std::uint64_t kMostPerSecond = 10;
+
+struct Silence {
+  tests::Place place;
+  std::chrono::milliseconds warn;
+  bool paused;  // the process itself, not only its program
+};
+void PrintTo(const Silence& silence, std::ostream* out) {
+  *out << tests::name_of(silence.place) << (silence.paused ? "Paused" : "Late") << silence.warn.count();
+}
+std::string silence_name(const testing::TestParamInfo<Silence>& info) {
+  std::ostringstream text;
+  PrintTo(info.param, &text);
+  return text.str();
+}
+
+class EngineSilence : public testing::TestWithParam<Silence> {
+ protected:
+  int last() const { return GetParam().place.ranks - 1; }
+
+  // The last rank stops wherever its engine comes next, until it may go on.
+  void pause_here(Phase) {
+    if (pauses_.load()) go_on_.wait();
+  }
+
+  void expect_quiet(Engine& engine) const {
+    std::this_thread::sleep_for(300ms);  // until all that can move has
+    const Statistics before = engine.statistics();
+    std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
+    const Statistics after = engine.statistics();
+    EXPECT_LE(after.wake_ups - before.wake_ups, kSeconds * kMostPerSecond) << "rank " << engine.rank();
+    EXPECT_LE(after.control_messages - before.control_messages, kSeconds * kMostPerSecond) << "rank " << engine.rank();
+  }
+
+  std::atomic<bool> pauses_ = false;
+  std::latch go_on_{1};
+};
+
+TEST_P(EngineSilence, WhoWaitsWakesSeldom) {
+  const auto& [place, warn, paused] = GetParam();
+  const tests::Watchdog watchdog(3min, tests::current_test());
+  std::ostringstream said;
+  EngineOptions options{.stall_warn = warn, .log = Log({.stream = &said})};
+  ThreadJob job(place.ranks, place.nodes);
+  std::latch learnt(place.ranks), counted(place.ranks - 1);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < place.ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      EngineOptions mine = options;
+      if (rank == last()) mine.on_phase = [this](Phase phase) { pause_here(phase); };
+      const auto engine = job.engine(rank, mine);
+      std::vector<float> values(10, 1.0f);
+      const auto step = [&] { return engine->world().allreduce("gradient", buffer_of(values)); };
+      for (int i = 0; i < 5; ++i) step().wait();  // the plan needs three
+      learnt.arrive_and_wait();
+      if (rank == last()) {
+        pauses_ = paused;
+        if (paused) step().wait();  // comes as far as its engine lets it
+        counted.wait();
+        if (!paused) step().wait();
+      } else {
+        const Handle handle = step();
+        expect_quiet(*engine);
+        counted.count_down();
+        if (paused && rank == 0) counted.wait(), go_on_.count_down();
+        handle.wait();
+      }
+      engine->world().barrier().wait();
+    });
+  threads.clear();
+  if (warn < 2s) {
+    EXPECT_NE(said.str().find(fmt::format("rank {}", last())), std::string::npos) << said.str();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineSilence,
+                         testing::Values(Silence{{3, 1}, 400ms, false}, Silence{{3, 3}, 30s, false},
+                                         Silence{{3, 3}, 400ms, false}, Silence{{3, 3}, 400ms, true},
+                                         Silence{{6, 3}, 1s, false}),
+                         silence_name);
+
+}  // namespace
+}  // namespace ronde::comm
