@@ -12,6 +12,7 @@
 #include "ronde/base/environment.h"
 #include "ronde/base/error.h"
 #include "ronde/base/json_text.h"
+#include "ronde/base/rates_file.h"
 #include "ronde/report/document.h"
 #include "ronde/report/page/page.h"
 #include "ronde/report/text.h"

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-
 namespace ronde::cli {
 
 void add_data(CLI::App& app, std::function<int(const Context&)>& command) {

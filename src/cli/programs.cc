@@ -1,6 +1,9 @@
 #include "ronde/cli/programs.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include <unistd.h>
@@ -48,8 +51,9 @@ void become(std::string_view program, std::span<const char* const> arguments) {
   for (const char* word : arguments) words.push_back(const_cast<char*>(word));
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
-  throw Error::bad_input("this command is in the program {}, which cannot be started ({}): build or install it beside ronde",
-                         path.string(), std::generic_category().message(errno));
+  throw Error::bad_input(
+      "this command is in the program {}, which cannot be started ({}): build or install it beside ronde",
+      path.string(), std::generic_category().message(errno));
 }
 
 }  // namespace ronde::cli

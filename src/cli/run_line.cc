@@ -1,12 +1,15 @@
 #include "ronde/cli/run_line.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "ronde/base/error.h"
+#include "ronde/base/text.h"
 #include "ronde/launch/horovodrun.h"
+#include "ronde/launch/plan_hosts.h"
 
 namespace ronde::cli {
 namespace {

@@ -20,6 +20,17 @@ def test_the_program_runs_from_the_prefix(prefix):
     assert said.stdout.startswith("ronde ")
 
 
+def test_programs_find_each_other_in_the_prefix(prefix, clean_env):
+    said = subprocess.run([prefix / "bin" / "ronde", "bench", "--list"], capture_output=True, text=True, env=clean_env)
+    assert "allreduce" in said.stdout, said.stderr
+
+
+def test_what_is_installed_is_small(prefix, build_dir):
+    if "CMAKE_BUILD_TYPE:STRING=RelWithDebInfo" not in (build_dir / "CMakeCache.txt").read_text():
+        pytest.skip("only the release presets keep debug information apart")
+    assert sum(path.stat().st_size for path in prefix.rglob("*") if path.is_file()) < 80e6
+
+
 @pytest.fixture
 def consumer(prefix, tmp_path, clean_env):
     """Builds a project from tests/consumer against the prefix, and returns its program."""

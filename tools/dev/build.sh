@@ -61,10 +61,11 @@ run_with_paths() {
 
 # The same for a command of the user's, in the folder where it was given.
 run_for_user() {
-  local root=$PWD
-  [ -x build/release/ronde ] || refuse "nothing is built yet: './ronde-dev build' first"
+  local root=$PWD preset=release
+  [ -x build/release/ronde ] || preset=dev
+  [ -x build/$preset/ronde ] || refuse "nothing is built yet: './ronde-dev build' first"
   cd "$caller"
-  PATH="$root/build/release:$root/.venv/bin:$PATH" VIRTUAL_ENV="$root/.venv" exec "$@"
+  PATH="$root/build/$preset:$root/.venv/bin:$PATH" VIRTUAL_ENV="$root/.venv" exec "$@"
 }
 
 demo() {
