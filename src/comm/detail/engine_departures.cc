@@ -73,10 +73,10 @@ void EngineCore::hear_neighbour(int peer, const std::string& message) {
 // The first word about a rank counts. Any thread.
 void EngineCore::note_departure(Departure departure) {
   if (departure.rank < 0 || departure.rank == rank_) return;
-  if (process_end_ && !departure.by_itself) process_end_->note_loss();
   {
     std::lock_guard lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
+    if (process_end_ && !departure.by_itself) process_end_->note_loss();  // who has said goodbye before is not lost
     departed_.push_back(std::move(departure));
     fresh_.store(true, std::memory_order_release);
   }
