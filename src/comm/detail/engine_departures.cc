@@ -75,10 +75,10 @@ void EngineCore::note_departure(Departure departure) {
   const int ranks = static_cast<int>(neighbours_.job.size());
   if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
   if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
-  if (process_end_ && !departure.by_itself) process_end_->note_loss();
   {
     std::lock_guard lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
+    if (process_end_ && !departure.by_itself) process_end_->note_loss();  // who has said goodbye before is not lost
     departed_.push_back(std::move(departure));
     fresh_.store(true, std::memory_order_release);
   }
