@@ -6,6 +6,7 @@
 #   LINK_PRIVATE x        libraries that only the sources need
 #   TESTS error_test.cc   one test program, NAME_test
 #   ALONE file.cc         sources and tests whose local names clash with others', and which RONDE_UNITY leaves by themselves
+#   SEPARATE ALL|TESTS    RONDE_UNITY leaves all its files, or its tests, by themselves: too many would clash
 #   TORCH                 uses libtorch, in its public headers too
 #   INTERNAL)             not installed
 #
@@ -33,7 +34,7 @@ macro(keep_wanted_tests list)
 endmacro()
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "" "DEPENDS;HEADERS;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(target ronde_${name})
   add_library(${target} STATIC ${MODULE_SOURCES})
@@ -62,9 +63,15 @@ function(add_module name)
       install(FILES ${header} DESTINATION include/ronde/${name}/${folder})
     endforeach()
   endif()
+  if(MODULE_SEPARATE STREQUAL ALL)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
   keep_wanted_tests(MODULE_TESTS)
   if(RONDE_TESTS AND MODULE_TESTS)
     add_executable(${name}_test ${MODULE_TESTS})
+    if(MODULE_SEPARATE)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
+    endif()
     target_link_libraries(${name}_test PRIVATE ${target} ronde_warnings GTest::gtest_main)
     compile_as_test(${name}_test)
     if(MODULE_TORCH)
