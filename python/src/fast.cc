@@ -144,6 +144,7 @@ PyObject* synchronize(PyObject*, PyObject* handle) {
     pending.wait();
     return pending.take_result();
   } catch (py::error_already_set& error) {
+    if (!pending.poll()) table.add(std::move(pending));  // it was interrupted: the engine still works on its tensors
     error.restore();
   } catch (const std::exception& error) {
     set_internal_error(error);

@@ -10,6 +10,7 @@
 #include "ronde/parallel/tensor_buffer.h"
 #include "state.h"
 #include "submit.h"
+#include "unlocked.h"
 
 namespace ronde::python {
 namespace {
@@ -166,7 +167,7 @@ std::unique_ptr<Gradients> make(const parallel::NamedTensors& names, int group, 
 template <class Work>
 auto unlocked(const Gradients& self, Work work) {
   const auto set = self.set();
-  py::gil_scoped_release without;
+  const Unlocked without;
   return work(*set);
 }
 

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/autograd/python_variable.h>
 
+#include "unlocked.h"
+
 namespace ronde::python {
 namespace {
 
@@ -38,7 +40,7 @@ void Pending::wait() {
     for (const Travelling& part : parts) part.handle.wait();  // throws what came of it
     return;
   }
-  pybind11::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   for (const Travelling& part : parts) part.handle.wait();
 }
 

@@ -11,6 +11,7 @@
 #include "ronde/launch/horovod_variables.h"
 #include "ronde/parallel/arena.h"
 #include "state.h"
+#include "unlocked.h"
 
 namespace ronde::python {
 
@@ -57,7 +58,7 @@ int State::add_group(const std::vector<int>& ranks) {
   comm::Engine& engine = session().engine();
   std::optional<comm::Group> made;
   {
-    py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     made = engine.make_group(ranks);
   }
   groups_.emplace(next_group_, *made);
@@ -70,7 +71,7 @@ bool State::drop_group(int number) {
   comm::Engine& engine = session().engine();
   const comm::Group group = found->second;
   {
-    py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     engine.drop_group(group);
   }
   groups_.erase(number);
