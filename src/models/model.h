@@ -25,7 +25,8 @@ struct ModelOptions {
 //
 //   mlp (512, 512), mlp-wide (4096, 4096), mlp-deep (200 layers of 128), lenet
 //   resnet18|34|50|101|152       the ImageNet form; -cifar (18 alone): a stem for small images
-//   resnet50-goyal               begins as Goyal et al. have it: residual blocks as identities (the last norm of each is
+//   resnet50-goyal               begins as Goyal et al. have it: residual blocks as identities (the last norm of each
+//   is
 //                                zero), and a head whose weights are small
 //   resnet20|32|44|56|110        the CIFAR form of He et al., shortcuts without parameters
 //   resnet50-bigearthnet         biases, and a head on 2 x 2 features

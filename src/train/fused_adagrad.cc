@@ -32,7 +32,8 @@ std::vector<Tensor> AdagradKernel::tensors(State& state, const Options& options,
   return {sum};
 }
 
-void AdagradKernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate, const FusedScaling& scaling) {
+void AdagradKernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate,
+                           const FusedScaling& scaling) {
   static const auto kernel = find_kernel();
   if (!kernel) throw Error::bad_input("this torch has no fused kernel for adagrad: set optimizer.fused to off");
   constexpr bool kMaximize = false;  // torch::optim has no such option

@@ -19,7 +19,8 @@ std::vector<Tensor> SgdKernel::tensors(State& state, const Options&, const Tenso
   return {momentum};
 }
 
-void SgdKernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate, const FusedScaling& scaling) {
+void SgdKernel::launch(const FusedBatch& batch, const Options& options, const Tensor& rate,
+                       const FusedScaling& scaling) {
   constexpr bool kMaximize = false;  // torch::optim has no such option
   at::_fused_sgd_(batch.parameters, batch.gradients, batch.state[0], options.weight_decay(), options.momentum(), rate,
                   options.dampening(), options.nesterov(), kMaximize, batch.first, scaling.grad_scale,
