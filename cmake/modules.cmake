@@ -6,7 +6,7 @@
 #   LINK_PRIVATE x        libraries that only the sources need
 #   TESTS error_test.cc   one test program, NAME_test
 #   ALONE file.cc         sources and tests whose local names clash with others', and which RONDE_UNITY leaves by themselves
-#   SEPARATE ALL|TESTS    RONDE_UNITY leaves all its files, or its tests, by themselves: too many would clash
+#   SEPARATE all|tests    RONDE_UNITY leaves all its files, or its tests, by themselves: too many would clash
 #   TORCH                 uses libtorch, in its public headers too
 #   INTERNAL)             not installed
 #
@@ -63,7 +63,7 @@ function(add_module name)
       install(FILES ${header} DESTINATION include/ronde/${name}/${folder})
     endforeach()
   endif()
-  if(MODULE_SEPARATE STREQUAL ALL)
+  if(MODULE_SEPARATE STREQUAL all)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   endif()
   keep_wanted_tests(MODULE_TESTS)
