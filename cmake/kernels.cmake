@@ -26,15 +26,20 @@ function(compile_kernels result)
   set(${result} ${objects} PARENT_SCOPE)
 endfunction()
 
-# choose_kernels(FILE kernel.cu...): sets kernel_sources and kernel_link, for a module's SOURCES and LINK_PRIVATE. One header
-# has cuda/FILE.cc and the kernels cuda/*.cu behind it, or, where these cannot be compiled, none/FILE.cc.
+# choose_kernels(FILE kernel.cu...): sets kernel_sources and kernel_link, for a module's SOURCES and LINK_PRIVATE. One header,
+# ROOM/FILE.h or FILE.h, has ROOM/cuda/FILE.cc and the kernels behind it, or, where these cannot be compiled, ROOM/none/FILE.cc.
 function(choose_kernels file)
+  cmake_path(GET file PARENT_PATH room)
+  cmake_path(GET file FILENAME name)
+  if(room)
+    string(APPEND room /)
+  endif()
   if(RONDE_HAVE_KERNELS)
     compile_kernels(objects ${ARGN})
-    set(kernel_sources cuda/${file}.cc ${objects} PARENT_SCOPE)
+    set(kernel_sources ${room}cuda/${name}.cc ${objects} PARENT_SCOPE)
     set(kernel_link CUDA::cudart PARENT_SCOPE)
   else()
-    set(kernel_sources none/${file}.cc PARENT_SCOPE)
+    set(kernel_sources ${room}none/${name}.cc PARENT_SCOPE)
     set(kernel_link "" PARENT_SCOPE)
   endif()
 endfunction()

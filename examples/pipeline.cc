@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "ronde/data/dataset.h"
-#include "ronde/data/picture_decoder.h"
+#include "ronde/data/picture/picture_decoder.h"
 
 namespace data = ronde::data;
 

@@ -16,8 +16,8 @@ MAX_FUNCTION_LINES = 60
 SOURCE_SUFFIXES = {".cc", ".h", ".cu"}
 # Modules that may include libtorch: everything else must build and link without it.
 TORCH_MODULES = {"models", "parallel", "train", "infer", "bench", "cli"}
-GETENV_FILE = "src/base/environment.cc"
-FMT_FILE = "src/base/format.h"
+GETENV_FILE = "src/base/settings/environment.cc"
+FMT_FILE = "src/base/text/format.h"
 # Files that comments may name though they are not ours: of fmt, of libjpeg, made by the build.
 OTHERS_FILES = {"base.h", "jpeglib.h", "page_text.cc"}
 

@@ -5,12 +5,12 @@
 #include "data_functions.h"
 #include "data_parts.h"
 #include "parts.h"
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
-#include "ronde/data/advice.h"
-#include "ronde/data/bands_decoder.h"
-#include "ronde/data/picture_decoder.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/data/picture/bands_decoder.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/settings.h"
+#include "ronde/data/tools/advice.h"
 
 namespace ronde::python {
 namespace {

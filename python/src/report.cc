@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "parts.h"
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
-#include "ronde/base/json_text.h"
-#include "ronde/base/rates_file.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/rates_file.h"
+#include "ronde/base/text/json_text.h"
 #include "ronde/report/document.h"
 #include "ronde/report/page/page.h"
-#include "ronde/report/text.h"
+#include "ronde/report/text/text.h"
 
 namespace ronde::python {
 namespace {

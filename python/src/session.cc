@@ -3,12 +3,12 @@
 #include <pybind11/stl.h>
 
 #include "parts.h"
-#include "ronde/base/environment.h"
-#include "ronde/base/format.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/mpi_bootstrap.h"
 #include "ronde/comm/socket_bootstrap.h"
 #include "ronde/device/device.h"
-#include "ronde/launch/horovod_variables.h"
+#include "ronde/launch/horovod/horovod_variables.h"
 #include "ronde/parallel/arena.h"
 #include "state.h"
 #include "unlocked.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pending.h"
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/group.h"
 #include "ronde/train/session.h"
 

@@ -10,7 +10,7 @@
 #include "ronde/base/error.h"
 #include "ronde/report/export/sink.h"
 #include "ronde/report/export/step_filter.h"
-#include "ronde/trace/reader.h"
+#include "ronde/trace/file/reader.h"
 #include "state.h"
 
 namespace ronde::python {

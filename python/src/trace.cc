@@ -7,7 +7,7 @@
 
 #include "parts.h"
 #include "ronde/base/error.h"
-#include "ronde/base/step_window.h"
+#include "ronde/base/math/step_window.h"
 #include "ronde/report/export/merge.h"
 #include "trace_args.h"
 #include "trace_span.h"

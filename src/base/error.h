@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde {
 

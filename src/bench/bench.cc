@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "ronde/base/error.h"
-#include "ronde/base/table.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/table.h"
+#include "ronde/base/text/text.h"
 #include "ronde/base/version.h"
 #include "ronde/bench/benchmarks.h"
-#include "ronde/bench/detail/busy.h"
+#include "ronde/bench/machine/busy.h"
 #include "ronde/topology/machine.h"
 
 namespace ronde::bench {

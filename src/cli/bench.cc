@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
-#include "ronde/base/json_text.h"
-#include "ronde/base/rates_file.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
+#include "ronde/base/system/rates_file.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/json_text.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
 #include "ronde/bench/bench.h"
-#include "ronde/bench/rank.h"
+#include "ronde/bench/comm/rank.h"
 #include "ronde/device/device.h"
 
 namespace ronde::cli {

@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "ronde/base/format.h"
-#include "ronde/bench/check.h"
-#include "ronde/cli/torch_facts.h"
+#include "ronde/base/text/format.h"
+#include "ronde/bench/check/check.h"
+#include "ronde/cli/training/torch_facts.h"
 #include "ronde/device/device.h"
 
 namespace ronde::cli {

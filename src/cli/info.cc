@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "ronde/base/json_text.h"
+#include "ronde/base/text/json_text.h"
 #include "ronde/base/version.h"
 #include "ronde/cli/mpi_facts.h"
-#include "ronde/cli/parts.h"
+#include "ronde/cli/program/parts.h"
 #include "ronde/topology/json.h"
 
 namespace ronde::cli {

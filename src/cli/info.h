@@ -8,9 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "ronde/base/error.h"
-#include "ronde/base/terminal.h"
-#include "ronde/cli/app.h"
-#include "ronde/cli/torch_facts.h"
+#include "ronde/base/text/terminal.h"
+#include "ronde/cli/program/app.h"
+#include "ronde/cli/training/torch_facts.h"
 #include "ronde/device/device.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"

@@ -1,10 +1,10 @@
 // How `ronde info` reads on a terminal.
-#include "ronde/base/table.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/table.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
 #include "ronde/base/version.h"
 #include "ronde/cli/info.h"
-#include "ronde/cli/parts.h"
+#include "ronde/cli/program/parts.h"
 #include "ronde/topology/draw.h"
 
 namespace ronde::cli {

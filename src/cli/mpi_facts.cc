@@ -4,9 +4,9 @@
 #include <array>
 
 #include "ronde/base/error.h"
-#include "ronde/base/library.h"
-#include "ronde/base/text.h"
-#include "ronde/cli/parts.h"
+#include "ronde/base/system/library.h"
+#include "ronde/base/text/text.h"
+#include "ronde/cli/program/parts.h"
 
 namespace ronde::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 namespace ronde::cli {
 

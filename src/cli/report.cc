@@ -12,15 +12,15 @@
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
-#include "ronde/base/hardware.h"
-#include "ronde/base/json_text.h"
-#include "ronde/base/rates_file.h"
-#include "ronde/base/terminal.h"
-#include "ronde/base/units.h"
+#include "ronde/base/system/hardware.h"
+#include "ronde/base/system/rates_file.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/json_text.h"
+#include "ronde/base/text/terminal.h"
+#include "ronde/base/text/units.h"
 #include "ronde/report/document.h"
 #include "ronde/report/page/page.h"
-#include "ronde/report/text.h"
+#include "ronde/report/text/text.h"
 
 namespace ronde::cli {
 namespace {

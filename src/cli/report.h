@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "ronde/cli/app.h"
+#include "ronde/cli/program/app.h"
 
 namespace CLI {
 class App;

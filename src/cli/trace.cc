@@ -6,11 +6,11 @@
 #include <CLI/CLI.hpp>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
-#include "ronde/base/step_window.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
-#include "ronde/cli/progress_bar.h"
+#include "ronde/base/math/step_window.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
+#include "ronde/cli/program/progress_bar.h"
 #include "ronde/report/export/merge.h"
 
 namespace ronde::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/clock.h"
+#include "ronde/base/system/clock.h"
 
 namespace ronde::comm {
 

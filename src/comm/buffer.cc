@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::comm {
 

@@ -2,9 +2,9 @@
 
 #include <exception>
 
-#include "ronde/base/environment.h"
-#include "ronde/comm/detail/descriptor_limit.h"
-#include "ronde/comm/detail/engine_core.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/comm/bootstrap/descriptor_limit.h"
+#include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/socket_bootstrap.h"
 
 namespace ronde::comm {

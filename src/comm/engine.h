@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/group.h"
 #include "ronde/trace/recorder.h"

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/detail/process_end.h"
+#include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/mpi/mpi_post.h"
 
 namespace ronde::comm {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
 
 // Ranks that find each other by MPI: started by mpirun, mpiexec or srun, or by a program that has started MPI itself.

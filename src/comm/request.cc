@@ -1,6 +1,6 @@
 #include "ronde/comm/request.h"
 
-#include "ronde/comm/detail/description.h"
+#include "ronde/comm/agree/description.h"
 
 namespace ronde::comm {
 

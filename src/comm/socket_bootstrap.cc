@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
-#include "ronde/comm/detail/bootstrap_wire.h"
-#include "ronde/comm/detail/close_on_fork.h"
-#include "ronde/comm/detail/unix_socket.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
+#include "ronde/comm/bootstrap/bootstrap_wire.h"
+#include "ronde/comm/bootstrap/close_on_fork.h"
+#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/mpi_bootstrap.h"
 
 namespace ronde::comm {

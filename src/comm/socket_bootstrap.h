@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
 
 // The bootstrap of `ronde run` on one machine: the launcher serves, ranks connect over a Unix domain socket. Its name

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/detail/engine_core.h"
-#include "ronde/comm/link/layout.h"
+#include "ronde/comm/engine/engine_core.h"
+#include "ronde/comm/link/shm/layout.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::comm {

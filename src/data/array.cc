@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde::data {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ronde/data/detail/buffer_pool.h"
+#include "ronde/data/pipeline/memory/buffer_pool.h"
 
 namespace ronde::data {
 

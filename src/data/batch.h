@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ronde/data/batch_plan.h"
+#include "ronde/data/order/batch_plan.h"
 #include "ronde/data/source.h"
 
 namespace ronde::data {

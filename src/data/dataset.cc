@@ -1,7 +1,7 @@
 #include "ronde/data/dataset.h"
 
 #include "ronde/base/error.h"
-#include "ronde/data/flow/build.h"
+#include "ronde/data/pipeline/build.h"
 
 namespace ronde::data {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/data/decoder.h"
+#include "ronde/data/picture/decoder.h"
 #include "ronde/data/pipeline.h"
 #include "ronde/data/records.h"
 #include "ronde/data/source.h"

@@ -13,7 +13,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
-#include "ronde/data/random.h"
+#include "ronde/data/order/random.h"
 #include "ronde/data/testing/numbers.h"
 
 namespace ronde::data {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/chunk_order.h"
-#include "ronde/data/flow/bad_samples.h"
-#include "ronde/data/flow/collect.h"
-#include "ronde/data/flow/engine.h"
-#include "ronde/data/flow/stored_work.h"
+#include "ronde/data/order/chunk_order.h"
+#include "ronde/data/pipeline/bad_samples.h"
+#include "ronde/data/pipeline/collect.h"
+#include "ronde/data/pipeline/engine.h"
+#include "ronde/data/pipeline/stored_work.h"
 
 namespace ronde::data {
 namespace {

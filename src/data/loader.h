@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ronde/data/batch.h"
-#include "ronde/data/batch_plan.h"
+#include "ronde/data/order/batch_plan.h"
+#include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/data/pipeline_options.h"
 #include "ronde/data/source.h"
-#include "ronde/data/stage_stats.h"
 
 namespace ronde::data {
 

@@ -3,8 +3,8 @@
 #include <exception>
 #include <utility>
 
-#include "ronde/data/advice.h"
-#include "ronde/data/flow/build.h"
+#include "ronde/data/pipeline/build.h"
+#include "ronde/data/tools/advice.h"
 
 namespace ronde::data {
 

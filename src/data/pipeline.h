@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "ronde/data/batch_plan.h"
+#include "ronde/data/order/batch_plan.h"
+#include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/data/pipeline_options.h"
 #include "ronde/data/sample.h"
-#include "ronde/data/stage_stats.h"
 #include "ronde/data/steps.h"
 
 namespace ronde::data {

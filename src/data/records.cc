@@ -6,18 +6,18 @@
 #include <system_error>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/data/files/bigearthnet.h"
-#include "ronde/data/files/cifar.h"
-#include "ronde/data/files/csv.h"
-#include "ronde/data/files/hdf5.h"
-#include "ronde/data/files/idx.h"
-#include "ronde/data/files/images.h"
-#include "ronde/data/files/lmdb.h"
-#include "ronde/data/files/npy.h"
-#include "ronde/data/files/pack.h"
-#include "ronde/data/files/tar.h"
-#include "ronde/data/files/tfrecord.h"
+#include "ronde/base/text/text.h"
+#include "ronde/data/formats/hdf5/hdf5.h"
+#include "ronde/data/formats/images/bigearthnet.h"
+#include "ronde/data/formats/images/cifar.h"
+#include "ronde/data/formats/images/idx.h"
+#include "ronde/data/formats/images/images.h"
+#include "ronde/data/formats/pack/pack.h"
+#include "ronde/data/formats/proto/lmdb.h"
+#include "ronde/data/formats/proto/tfrecord.h"
+#include "ronde/data/formats/table/csv.h"
+#include "ronde/data/formats/table/npy.h"
+#include "ronde/data/formats/tar/tar.h"
 
 namespace ronde::data {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/data/batch_plan.h"
+#include "ronde/data/order/batch_plan.h"
 #include "ronde/data/sample.h"
 
 namespace ronde::data {

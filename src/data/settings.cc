@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "ronde/base/cache.h"
+#include "ronde/base/system/cache.h"
 
 namespace ronde::data {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "ronde/base/environment.h"
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/data/pipeline_options.h"
 #include "ronde/data/source.h"
 

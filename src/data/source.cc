@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/data/detail/cifar.h"
-#include "ronde/data/detail/glyphs.h"
-#include "ronde/data/detail/idx.h"
-#include "ronde/data/detail/random_source.h"
-#include "ronde/data/detail/text_source.h"
-#include "ronde/data/preparation.h"
+#include "ronde/base/text/text.h"
+#include "ronde/data/formats/images/cifar_source.h"
+#include "ronde/data/formats/images/idx_source.h"
+#include "ronde/data/samples/glyphs.h"
+#include "ronde/data/samples/random_source.h"
+#include "ronde/data/samples/text_source.h"
 #include "ronde/data/stored_source.h"
+#include "ronde/data/training/preparation.h"
 
 namespace ronde::data {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/data/picture_decoder.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/sample_kind.h"
 
 namespace ronde::data {

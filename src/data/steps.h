@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "ronde/data/decoder.h"
+#include "ronde/data/picture/decoder.h"
 #include "ronde/data/records.h"
 #include "ronde/data/sample.h"
 

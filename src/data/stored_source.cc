@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/bands_decoder.h"
-#include "ronde/data/crc32c.h"
-#include "ronde/data/decoder.h"
-#include "ronde/data/flow/sample_cache.h"
+#include "ronde/data/io/crc32c.h"
+#include "ronde/data/picture/bands_decoder.h"
+#include "ronde/data/picture/decoder.h"
+#include "ronde/data/pipeline/memory/sample_cache.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::data {

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "ronde/data/preparation.h"
 #include "ronde/data/records.h"
 #include "ronde/data/source.h"
+#include "ronde/data/training/preparation.h"
 
 namespace ronde::data {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "ronde/base/format.h"
-#include "ronde/base/table.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/table.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
 #include "ronde/models/detail/layer_names.h"
 #include "ronde/models/detail/op_flops.h"
 #include "ronde/models/detail/op_watch.h"

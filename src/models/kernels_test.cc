@@ -15,7 +15,7 @@
 #include "ronde/models/detail/op_watch.h"
 #include "ronde/models/module_trace.h"
 #include "ronde/models/recompute.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::models {

@@ -1,7 +1,7 @@
 #include "ronde/models/loss.h"
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::models {
 namespace {

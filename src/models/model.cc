@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 #include "ronde/models/detail/autoencoder.h"
 #include "ronde/models/detail/lenet.h"
 #include "ronde/models/detail/lstm.h"

@@ -11,7 +11,7 @@
 #include "ronde/base/testing/folder.h"
 #include "ronde/models/costs.h"
 #include "ronde/models/model.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::models {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/file_descriptor.h"
+#include "ronde/base/system/file_descriptor.h"
 #include "ronde/models/detail/safetensors_header.h"
 
 namespace ronde::models {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 // Memory of CPU tensors that is kept for the next step. Torch's default takes every large tensor from the system and
 // gives it back, and the system fills each page with zeros when it is touched first; in a training step that may cost

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
-#include "ronde/base/queue.h"
+#include "ronde/base/system/queue.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/parallel/detail/test_arena.h"
 #include "ronde/trace/span.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/gradient_set.h"
 #include "ronde/trace/span.h"

@@ -8,8 +8,8 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
 #include "ronde/comm/mpi_bootstrap.h"
 #include "ronde/comm/socket_bootstrap.h"
 

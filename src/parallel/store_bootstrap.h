@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
 
 // Ranks that torchrun, or a launcher of somebody's own, has started find each other by torch's key-value store.

@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "ronde/base/format.h"
-#include "ronde/base/settings_list.h"
+#include "ronde/base/settings/settings_list.h"
+#include "ronde/base/text/format.h"
 #include "ronde/report/rules.h"
-#include "ronde/report/speed.h"
+#include "ronde/report/run/speed.h"
 
 namespace ronde::report {
 namespace {

@@ -8,13 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ronde/base/hardware.h"
-#include "ronde/report/efficiency.h"
-#include "ronde/report/job_facts.h"
-#include "ronde/report/phases.h"
-#include "ronde/report/steps.h"
-#include "ronde/report/window.h"
-#include "ronde/trace/run.h"
+#include "ronde/base/system/hardware.h"
+#include "ronde/report/compute/efficiency.h"
+#include "ronde/report/run/job_facts.h"
+#include "ronde/report/run/window.h"
+#include "ronde/report/steps/phases.h"
+#include "ronde/report/steps/steps.h"
+#include "ronde/trace/file/run.h"
 
 // What to change so that a run becomes faster, and how much it can bring at most. Pure.
 namespace ronde::report {

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ronde/base/hardware.h"
-#include "ronde/base/step_window.h"
+#include "ronde/base/math/step_window.h"
+#include "ronde/base/system/hardware.h"
 
 namespace ronde::report {
 

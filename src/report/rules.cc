@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "ronde/base/format.h"
-#include "ronde/base/units.h"
-#include "ronde/report/numbers.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/units.h"
+#include "ronde/report/run/numbers.h"
 
 namespace ronde::report::rules {
 

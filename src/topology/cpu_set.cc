@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::topology {
 namespace {

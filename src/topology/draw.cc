@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ronde/base/format.h"
-#include "ronde/base/table.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/table.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
 #include "ronde/topology/detail/tree.h"
 
 namespace ronde::topology {

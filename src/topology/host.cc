@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/cpu_quota.h"
 #include "ronde/topology/detail/cgroup.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::topology {
 

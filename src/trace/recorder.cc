@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/base/format.h"
-#include "ronde/trace/detail/thread_log.h"
-#include "ronde/trace/detail/wake.h"
-#include "ronde/trace/detail/writer.h"
+#include "ronde/base/text/format.h"
+#include "ronde/trace/file/writer.h"
+#include "ronde/trace/record/thread_log.h"
+#include "ronde/trace/record/wake.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::trace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "ronde/base/error.h"
-#include "ronde/base/step_window.h"
+#include "ronde/base/math/step_window.h"
 #include "ronde/trace/name.h"
 
 namespace ronde::trace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/trace/recorder.h"
 
 namespace ronde::trace {

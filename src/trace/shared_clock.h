@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ronde/trace/reader.h"
+#include "ronde/trace/file/reader.h"
 
 namespace ronde::trace {
 

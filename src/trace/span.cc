@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "ronde/trace/detail/thread_log.h"
+#include "ronde/trace/record/thread_log.h"
 
 namespace ronde::trace {
 namespace detail {

@@ -4,10 +4,10 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
-#include "ronde/train/feed.h"
-#include "ronde/train/input.h"
+#include "ronde/train/evaluate/tally.h"
+#include "ronde/train/input/input.h"
+#include "ronde/train/loop/feed.h"
 #include "ronde/train/precision.h"
-#include "ronde/train/tally.h"
 
 namespace ronde::train {
 namespace {

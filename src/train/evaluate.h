@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ronde/train/results.h"
+#include "ronde/train/loop/results.h"
 #include "ronde/train/session.h"
 #include "ronde/train/task.h"
 

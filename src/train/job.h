@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 // The jobs of `ronde train` and `ronde eval`: everything from the first rank's meeting to the last line. No torch in
 // sight, so that a program may be built without seeing its headers.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "ronde/base/format.h"
-#include "ronde/base/units.h"
-#include "ronde/train/exchange.h"
-#include "ronde/train/progress_text.h"
-#include "ronde/train/stored.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/units.h"
+#include "ronde/train/logging/progress_text.h"
+#include "ronde/train/loop/exchange.h"
+#include "ronde/train/loop/stored.h"
 
 namespace ronde::train {
 namespace {

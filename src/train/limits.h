@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/hardware.h"
-#include "ronde/base/settings.h"
-#include "ronde/train/rehearsal.h"
+#include "ronde/base/settings/settings.h"
+#include "ronde/base/system/hardware.h"
+#include "ronde/train/session/rehearsal.h"
 
 // What a training can reach on a machine: how much memory it takes, and what would stop it from being faster. The
 // functions on Work, MachineRates and Rehearsal are pure.

@@ -7,7 +7,7 @@
 
 #include "ronde/comm/group.h"
 #include "ronde/data/source.h"
-#include "ronde/train/meter_score.h"
+#include "ronde/train/evaluate/meter_score.h"
 
 namespace ronde::train {
 

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "ronde/base/error.h"
-#include "ronde/train/fused.h"
-#include "ronde/train/lamb.h"
-#include "ronde/train/lars.h"
+#include "ronde/train/optim/fused.h"
+#include "ronde/train/optim/lamb.h"
+#include "ronde/train/optim/lars.h"
 
 namespace ronde::train {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 namespace ronde::train {
 

@@ -5,7 +5,7 @@
 #include <torch/torch.h>
 
 #include "ronde/models/network.h"
-#include "ronde/train/arithmetic.h"
+#include "ronde/train/loop/arithmetic.h"
 
 namespace ronde::train {
 

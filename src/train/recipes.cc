@@ -7,8 +7,8 @@
 #include <map>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/train/detail/recipes_text.h"
+#include "ronde/base/text/text.h"
+#include "ronde/train/session/recipes_text.h"
 
 namespace ronde::train {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 namespace ronde::train {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::train {
 namespace {

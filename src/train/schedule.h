@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 
 namespace ronde::train {
 

@@ -5,13 +5,13 @@
 
 #include <unistd.h>
 
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
+#include "ronde/base/settings/environment.h"
 #include "ronde/device/device.h"
 #include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
 #include "ronde/trace/span.h"
-#include "ronde/train/gpu_trace.h"
+#include "ronde/train/gpu/gpu_trace.h"
 
 namespace ronde {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/engine.h"
 
 namespace ronde {

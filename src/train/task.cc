@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/touch.h"
+#include "ronde/data/augment/touch.h"
 #include "ronde/models/model.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
 #include "ronde/trace/span.h"
-#include "ronde/train/input.h"
+#include "ronde/train/input/input.h"
 
 namespace ronde::train {
 namespace {

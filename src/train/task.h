@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/data/batch.h"
 #include "ronde/data/source.h"
 #include "ronde/models/loss.h"

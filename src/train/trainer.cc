@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/base/units.h"
-#include "ronde/data/preparation.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/text/text.h"
+#include "ronde/base/text/units.h"
+#include "ronde/data/training/preparation.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
-#include "ronde/train/checkpoint_folder.h"
-#include "ronde/train/exchange.h"
-#include "ronde/train/input.h"
-#include "ronde/train/kept_results.h"
-#include "ronde/train/mixup.h"
-#include "ronde/train/output_folder.h"
-#include "ronde/train/unused_settings.h"
+#include "ronde/train/checkpoint/checkpoint_folder.h"
+#include "ronde/train/evaluate/kept_results.h"
+#include "ronde/train/input/input.h"
+#include "ronde/train/input/mixup.h"
+#include "ronde/train/loop/exchange.h"
+#include "ronde/train/session/output_folder.h"
+#include "ronde/train/session/unused_settings.h"
 
 namespace ronde::train {
 namespace {

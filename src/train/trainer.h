@@ -6,16 +6,16 @@
 
 #include "ronde/data/loader.h"
 #include "ronde/train/evaluate.h"
-#include "ronde/train/feed.h"
-#include "ronde/train/interrupt.h"
-#include "ronde/train/keeper.h"
-#include "ronde/train/learner.h"
-#include "ronde/train/reporter.h"
+#include "ronde/train/logging/reporter.h"
+#include "ronde/train/loop/feed.h"
+#include "ronde/train/loop/keeper.h"
+#include "ronde/train/loop/learner.h"
+#include "ronde/train/loop/time_limit.h"
+#include "ronde/train/loop/training_stream.h"
 #include "ronde/train/session.h"
+#include "ronde/train/session/interrupt.h"
+#include "ronde/train/session/trace_facts.h"
 #include "ronde/train/task.h"
-#include "ronde/train/time_limit.h"
-#include "ronde/train/trace_facts.h"
-#include "ronde/train/training_stream.h"
 
 namespace ronde::train {
 

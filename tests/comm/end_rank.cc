@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/program.h"
 
 namespace ronde::comm::tests {

@@ -17,8 +17,8 @@
 
 #include <unistd.h>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/format.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/program.h"
 
 namespace ronde::comm::tests {

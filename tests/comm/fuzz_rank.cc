@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/format.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/fuzz.h"
 #include "ronde/comm/testing/program.h"
 

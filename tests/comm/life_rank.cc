@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/program.h"
 
 namespace ronde::comm::tests {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/pending.h"
 #include "ronde/comm/testing/program.h"
 #include "ronde/comm/testing/requests.h"

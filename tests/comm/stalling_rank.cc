@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/program.h"
 
 namespace ronde::comm::tests {

@@ -16,17 +16,17 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/data/dataset.h"
-#include "ronde/data/random.h"
+#include "ronde/data/order/random.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/distributed_optimizer.h"
 #include "ronde/trace/span.h"
-#include "ronde/train/input.h"
+#include "ronde/train/input/input.h"
 #include "ronde/train/session.h"
-#include "ronde/train/trace_facts.h"
+#include "ronde/train/session/trace_facts.h"
 
 namespace {
 

@@ -6,14 +6,14 @@
 #include <string>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/detail/bootstrap_wire.h"
-#include "ronde/comm/detail/departure.h"
-#include "ronde/comm/detail/negotiation.h"
-#include "ronde/comm/detail/stall.h"
-#include "ronde/comm/link/endpoint.h"
-#include "ronde/comm/link/handshake.h"
-#include "ronde/comm/link/introduction.h"
-#include "ronde/comm/link/mesh_frame.h"
+#include "ronde/comm/agree/negotiation.h"
+#include "ronde/comm/bootstrap/bootstrap_wire.h"
+#include "ronde/comm/link/tcp/endpoint.h"
+#include "ronde/comm/link/tcp/handshake.h"
+#include "ronde/comm/link/tcp/introduction.h"
+#include "ronde/comm/link/tcp/mesh_frame.h"
+#include "ronde/comm/watch/departure.h"
+#include "ronde/comm/watch/stall.h"
 
 namespace ronde::data::fuzz {
 namespace {

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::bench::detail {
 namespace {

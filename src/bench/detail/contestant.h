@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/file_descriptor.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/system/file_descriptor.h"
 #include "ronde/bench/detail/command.h"
 
 namespace ronde::bench::detail {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "ronde/base/clock.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/bench/bench.h"
 #include "ronde/bench/detail/contestant.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 #include "ronde/topology/binding.h"
 #include "ronde/topology/machine.h"
 

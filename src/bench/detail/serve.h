@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "ronde/bench/comm/rank.h"
 #include "ronde/bench/detail/command.h"
-#include "ronde/bench/rank.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/socket_bootstrap.h"
 #include "ronde/topology/affinity.h"

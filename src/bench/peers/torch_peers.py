@@ -109,7 +109,7 @@ def make_resnet18_cifar(nn):
 
 
 def training(torch, rank: int, model: str, batch: str, distribute):
-    """Steps of one rank, as src/bench/detail/train_work.cc does them. distribute(net) returns what to call and what
+    """Steps of one rank, as src/bench/training/train_work.cc does them. distribute(net) returns what to call and what
     to step with."""
     nn = torch.nn
     shape = (3, 32, 32) if model == "resnet18-cifar" else (1, 28, 28)

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/comm/link/segments.h"
-#include "ronde/comm/link/shm_allreduce.h"
-#include "ronde/comm/link/shm_collectives.h"
-#include "ronde/comm/link/task.h"
+#include "ronde/comm/link/shm/segments.h"
+#include "ronde/comm/link/shm/shm_allreduce.h"
+#include "ronde/comm/link/shm/shm_collectives.h"
+#include "ronde/comm/link/shm/task.h"
 
 namespace ronde::comm::detail {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "ronde/comm/link/neighbours.h"
-#include "ronde/comm/link/nodes_link.h"
+#include "ronde/comm/link/nodes/neighbours.h"
+#include "ronde/comm/link/nodes/nodes_link.h"
 
 namespace ronde::comm::detail {
 

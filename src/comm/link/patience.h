@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "ronde/comm/link/futex.h"
+#include "ronde/comm/link/shm/futex.h"
 
 namespace ronde::comm::detail {
 

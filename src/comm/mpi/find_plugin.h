@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
 #include "ronde/comm/mpi/launcher_check.h"
 
 namespace ronde::comm::detail {

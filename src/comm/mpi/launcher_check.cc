@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "ronde/base/format.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
 
 // What the environment says about the launcher that started this process. All pure.
 namespace ronde::comm::detail {

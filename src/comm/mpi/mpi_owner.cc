@@ -8,14 +8,14 @@
 #include <mutex>
 #include <thread>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
-#include "ronde/base/library.h"
-#include "ronde/base/settings.h"
-#include "ronde/base/text.h"
-#include "ronde/base/thread.h"
-#include "ronde/comm/detail/stall.h"
+#include "ronde/base/settings/settings.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/system/library.h"
+#include "ronde/base/system/thread.h"
+#include "ronde/base/text/text.h"
 #include "ronde/comm/mpi/find_plugin.h"
+#include "ronde/comm/watch/stall.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/clock.h"
-#include "ronde/base/environment.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/mpi/launcher_check.h"
 #include "ronde/comm/mpi/plugin.h"
 

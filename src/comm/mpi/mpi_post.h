@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ronde/base/clock.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/link/post.h"
 #include "ronde/comm/mpi/mpi_owner.h"
 

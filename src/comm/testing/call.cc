@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "ronde/base/format.h"
-#include "ronde/comm/detail/reduce_reference.h"
+#include "ronde/base/text/format.h"
+#include "ronde/comm/math/reduce_reference.h"
 
 namespace ronde::comm::tests {
 namespace {

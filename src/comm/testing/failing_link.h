@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/comm/link/forwarding_link.h"
 #include "ronde/comm/link/post.h"
+#include "ronde/comm/link/testing/forwarding_link.h"
 
 // Links and posts that fail where a test wants them to.
 namespace ronde::comm::tests {

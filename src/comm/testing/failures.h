@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/testing/ranks.h"
 #include "ronde/comm/thread_job.h"
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/comm/testing/requests.h"
 
 namespace ronde::comm::tests {

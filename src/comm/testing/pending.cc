@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
-#include "ronde/comm/detail/reduce_reference.h"
+#include "ronde/base/text/format.h"
+#include "ronde/comm/math/reduce_reference.h"
 #include "ronde/comm/testing/reference.h"
 
 namespace ronde::comm::tests {

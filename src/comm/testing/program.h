@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "ronde/base/environment.h"
 #include "ronde/base/error.h"
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/socket_bootstrap.h"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "ronde/comm/detail/reduce_reference.h"
-#include "ronde/comm/link/layout.h"
+#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/math/reduce_reference.h"
 
 namespace ronde::comm::tests {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
-#include "ronde/base/format.h"
-#include "ronde/comm/detail/reduce.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/text/format.h"
+#include "ronde/comm/math/reduce.h"
 
 namespace ronde::comm::tests {
 

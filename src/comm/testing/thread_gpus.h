@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "ronde/comm/link/device_link.h"
+#include "ronde/comm/gpu/device_link.h"
 
 namespace ronde::comm::tests {
 

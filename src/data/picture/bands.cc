@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/bands_decoder.h"
-#include "ronde/data/files/bigearthnet.h"
+#include "ronde/data/formats/images/bigearthnet.h"
+#include "ronde/data/picture/bands_decoder.h"
 #include "ronde/data/picture/bf16.h"
 #include "ronde/data/picture/choose.h"
 #include "ronde/data/picture/labels.h"
-#include "ronde/data/picture/resize.h"
+#include "ronde/data/picture/resize/resize.h"
 #include "ronde/data/picture/tiff.h"
 #include "ronde/data/picture/workspaces.h"
 

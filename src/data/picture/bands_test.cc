@@ -1,14 +1,14 @@
-#include "ronde/data/bands_decoder.h"
+#include "ronde/data/picture/bands_decoder.h"
 
 #include <fstream>
 #include <iterator>
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/files/bigearthnet.h"
+#include "ronde/data/formats/images/bigearthnet.h"
+#include "ronde/data/order/random.h"
 #include "ronde/data/picture/bf16.h"
 #include "ronde/data/picture/tiff.h"
-#include "ronde/data/random.h"
 #include "ronde/data/testing/folder.h"
 #include "ronde/data/testing/tiff_file.h"
 

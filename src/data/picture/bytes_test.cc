@@ -6,13 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/data/augment/touch.h"
 #include "ronde/data/loader.h"
 #include "ronde/data/picture/generate.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/reencode.h"
-#include "ronde/data/picture_decoder.h"
 #include "ronde/data/records.h"
 #include "ronde/data/stored_source.h"
-#include "ronde/data/touch.h"
 
 namespace ronde::data::picture {
 namespace {

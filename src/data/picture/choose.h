@@ -1,8 +1,8 @@
 #pragma once
 
+#include "ronde/data/order/random.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/pixels.h"
-#include "ronde/data/picture_decoder.h"
-#include "ronde/data/random.h"
 
 namespace ronde::data::picture {
 

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/data/order/random.h"
 #include "ronde/data/picture/header.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/reencode.h"
 #include "ronde/data/picture/testing/pictures.h"
-#include "ronde/data/picture_decoder.h"
-#include "ronde/data/random.h"
 #include "ronde/data/testing/folder.h"
 
 namespace ronde::data::picture {

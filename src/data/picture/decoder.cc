@@ -3,18 +3,18 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/data/augment/touch.h"
 #include "ronde/data/picture/choose.h"
 #include "ronde/data/picture/header.h"
-#include "ronde/data/picture/jpeg.h"
+#include "ronde/data/picture/jpeg/jpeg.h"
 #include "ronde/data/picture/labels.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/pixel_rows.h"
 #include "ronde/data/picture/plan.h"
 #include "ronde/data/picture/png.h"
 #include "ronde/data/picture/render.h"
 #include "ronde/data/picture/tiff.h"
 #include "ronde/data/picture/workspaces.h"
-#include "ronde/data/picture_decoder.h"
-#include "ronde/data/touch.h"
 
 namespace ronde::data {
 namespace picture {

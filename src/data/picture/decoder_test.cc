@@ -1,4 +1,4 @@
-#include "ronde/data/picture_decoder.h"
+#include "ronde/data/picture/picture_decoder.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "ronde/data/picture/generate.h"
 #include "ronde/data/picture/pixel_rows.h"
 #include "ronde/data/picture/png.h"
-#include "ronde/data/picture/resizer.h"
+#include "ronde/data/picture/resize/resizer.h"
 #include "ronde/data/picture/testing/pictures.h"
 #include "ronde/data/picture/testing/reference.h"
 #include "ronde/data/testing/folder.h"

@@ -2,8 +2,8 @@
 
 #include "ronde/base/error.h"
 #include "ronde/data/picture/header.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/tiff.h"
-#include "ronde/data/picture_decoder.h"
 
 namespace ronde::data::picture {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ronde/data/random.h"
+#include "ronde/data/order/random.h"
 
 namespace ronde::data::picture {
 namespace {

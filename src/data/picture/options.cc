@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
-#include "ronde/data/picture_decoder.h"
+#include "ronde/base/text/text.h"
+#include "ronde/data/picture/picture_decoder.h"
 
 namespace ronde::data {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/picture/jpeg.h"
+#include "ronde/data/picture/jpeg/jpeg.h"
 #include "ronde/data/picture/pixel_rows.h"
 #include "ronde/data/picture/png.h"
-#include "ronde/data/picture/resizer.h"
+#include "ronde/data/picture/resize/resizer.h"
 #include "ronde/data/picture/tiff.h"
 
 namespace ronde::data::picture {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ronde/data/picture/choose.h"
-#include "ronde/data/picture/resizer.h"
+#include "ronde/data/picture/resize/resizer.h"
 
 namespace ronde::data::picture {
 

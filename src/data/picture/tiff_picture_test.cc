@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/files/picture_check.h"
+#include "ronde/data/formats/images/picture_check.h"
 #include "ronde/data/picture/header.h"
+#include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/reencode.h"
 #include "ronde/data/picture/tiff.h"
-#include "ronde/data/picture_decoder.h"
 #include "ronde/data/testing/records.h"
 #include "ronde/data/testing/tiff_file.h"
 

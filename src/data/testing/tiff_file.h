@@ -10,7 +10,7 @@
 
 #include <tiffio.h>
 
-#include "ronde/data/files/bigearthnet.h"
+#include "ronde/data/formats/images/bigearthnet.h"
 
 namespace ronde::data {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
-#include "ronde/base/thread.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/system/thread.h"
 #include "ronde/device/cuda/activity_buffers.h"
 #include "ronde/device/cuda/cupti.h"
 #include "ronde/device/device.h"

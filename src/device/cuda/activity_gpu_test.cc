@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/base/clock.h"
 #include "ronde/base/error.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/device/activity.h"
 #include "ronde/device/cuda/check.h"
 #include "ronde/device/memory.h"

@@ -7,7 +7,7 @@
 #include <cuda.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/library.h"
+#include "ronde/base/system/library.h"
 
 namespace ronde::device {
 namespace {

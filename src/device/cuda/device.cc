@@ -1,5 +1,5 @@
 #include "ronde/device/device.h"
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 #include "ronde/device/memory.h"
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 #include <cstring>
 

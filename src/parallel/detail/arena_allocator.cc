@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/units.h"
 
 namespace ronde::parallel::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/units.h"
+#include "ronde/base/text/units.h"
 
 namespace ronde::parallel::detail {
 namespace {

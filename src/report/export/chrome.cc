@@ -15,7 +15,7 @@
 #include "ronde/base/error.h"
 #include "ronde/report/export/horovod_names.h"
 #include "ronde/report/export/sink.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 
 namespace ronde::report::exporting {
 namespace {

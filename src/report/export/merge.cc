@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 #include "ronde/report/export/sink.h"
 #include "ronde/report/export/step_filter.h"
 #include "ronde/report/export/survey.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/base/step_window.h"
+#include "ronde/base/math/step_window.h"
 
 // One file of all ranks, for a viewer.
 namespace ronde::report::exporting {

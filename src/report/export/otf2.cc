@@ -11,7 +11,7 @@
 #include "ronde/report/export/otf2_archive.h"
 #include "ronde/report/export/sink.h"
 #include "ronde/report/export/span_order.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 
 namespace ronde::report::exporting {
 namespace {

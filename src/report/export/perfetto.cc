@@ -1,5 +1,5 @@
 #include "ronde/report/export/sink.h"
-#include "ronde/trace/trace_writer.h"
+#include "ronde/trace/file/trace_writer.h"
 
 namespace ronde::report::exporting {
 namespace {

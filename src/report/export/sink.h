@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "ronde/trace/reader.h"
+#include "ronde/trace/file/reader.h"
 
 namespace ronde::report::exporting {
 

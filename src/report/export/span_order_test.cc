@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde::report::exporting {
 namespace {

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "ronde/trace/reader.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/reader.h"
+#include "ronde/trace/file/run.h"
 
 namespace ronde::report::exporting {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::report::exporting {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "ronde/base/step_window.h"
-#include "ronde/trace/problems.h"
-#include "ronde/trace/reader.h"
-#include "ronde/trace/run.h"
+#include "ronde/base/math/step_window.h"
+#include "ronde/trace/file/problems.h"
+#include "ronde/trace/file/reader.h"
+#include "ronde/trace/file/run.h"
 #include "ronde/trace/shared_clock.h"
 
 namespace ronde::report::exporting {

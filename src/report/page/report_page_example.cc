@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ronde/report/page/page.h"
-#include "ronde/report/text.h"
+#include "ronde/report/text/text.h"
 
 int main(int count, char** arguments) {
   if (count != 3) {

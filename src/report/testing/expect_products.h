@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/report/efficiency.h"
+#include "ronde/report/compute/efficiency.h"
 
 namespace ronde::report::testing {
 

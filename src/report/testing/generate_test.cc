@@ -6,7 +6,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 
 namespace ronde::report::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde::report::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/trace/trace_writer.h"
+#include "ronde/trace/file/trace_writer.h"
 
 namespace ronde::report::testing {
 

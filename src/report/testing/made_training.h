@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/base/settings.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/report/advice.h"
 #include "ronde/report/testing/make_run.h"
 

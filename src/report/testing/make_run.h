@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "ronde/trace/run.h"
+#include "ronde/trace/file/run.h"
 
 namespace ronde::report::testing {
 

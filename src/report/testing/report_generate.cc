@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/text.h"
 #include "ronde/report/testing/generate.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <sstream>
 
-#include "ronde/base/format.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
 #include "ronde/topology/detail/files.h"
 
 namespace ronde::topology::detail {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/topology/detail/fake_files.h"
+#include "ronde/topology/testing/fake_files.h"
 
 namespace ronde::topology::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 #include "ronde/topology/detail/cards.h"
 
 namespace ronde::topology::detail {

@@ -1,6 +1,6 @@
 #include "ronde/topology/detail/places.h"
 
-#include "ronde/base/format.h"
+#include "ronde/base/text/format.h"
 
 namespace ronde::topology::detail {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <string_view>
 
-#include "ronde/base/format.h"
-#include "ronde/base/text.h"
+#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
 
 namespace ronde::topology::detail {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include <ronde/base/error.h>
-#include <ronde/base/settings.h>
-#include <ronde/base/units.h>
+#include <ronde/base/settings/settings.h>
+#include <ronde/base/text/units.h>
 #include <ronde/base/version.h>
 
 int main() {

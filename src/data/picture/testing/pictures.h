@@ -9,8 +9,8 @@
 #include <png.h>
 
 #include "ronde/base/error.h"
+#include "ronde/data/order/random.h"
 #include "ronde/data/picture/pixels.h"
-#include "ronde/data/random.h"
 
 namespace ronde::data::picture {
 

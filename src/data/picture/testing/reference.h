@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ronde/data/picture/choose.h"
-#include "ronde/data/picture/jpeg.h"
+#include "ronde/data/picture/jpeg/jpeg.h"
 #include "ronde/data/picture/plan.h"
 #include "ronde/data/picture/reencode.h"
 

@@ -1,9 +1,0 @@
-#include "ronde/cli/torch_facts.h"
-
-namespace ronde::cli {
-
-std::optional<TorchFacts> torch_facts() {
-  return {};
-}
-
-}  // namespace ronde::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+
+#include "ronde/cli/program/app.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ronde::cli {
+
+// Adds `ronde limits`; when it is chosen, sets `command`.
+void add_limits(CLI::App& app, std::function<int(const Context&)>& command);
+
+}  // namespace ronde::cli

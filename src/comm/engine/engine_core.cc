@@ -1,0 +1,376 @@
+#include "ronde/comm/engine/engine_core.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ronde/base/system/clock.h"
+#include "ronde/base/system/thread.h"
+#include "ronde/topology/affinity.h"
+#include "ronde/trace/span.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+using std::chrono::nanoseconds;
+
+std::vector<int> all_ranks(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+// Cpus that the launcher has kept for this thread. They may have been taken away since: then it runs where it may.
+void bind_to(const std::string& cpus) {
+  if (cpus.empty()) return;
+  try {
+    topology::bind_this_thread(topology::CpuSet::parse(cpus));
+  } catch (const Error&) {
+  }
+}
+
+// How long the engine's thread leaves MPI to whoever is at work.
+constexpr std::chrono::milliseconds kNap{1};
+
+// How often a pending request is looked at.
+nanoseconds stall_interval(const EngineOptions& options) {
+  nanoseconds shortest = options.stall_warn;
+  if (options.stall_abort.count() > 0) shortest = std::min(shortest, options.stall_abort);
+  return std::max<nanoseconds>(shortest / 4, std::chrono::milliseconds(150));
+}
+
+bool any_polls(const std::vector<std::shared_ptr<GroupCore>>& groups) {
+  return std::ranges::any_of(groups, [](const auto& group) { return group->polls(); });
+}
+
+}  // namespace
+
+EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options)
+    : options_(std::move(options)),
+      rank_(rank),
+      bootstrap_(std::move(bootstrap)),
+      process_end_(dynamic_cast<ProcessEnd*>(bootstrap_.get())),
+      neighbours_(std::move(neighbours)),
+      patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus, !neighbours_.mesh)),
+      context_{.options = options_,
+               .nccl = {.host = neighbours_.job[static_cast<std::size_t>(rank)].host,
+                        .rank = rank,
+                        .local_rank = neighbours_.node->rank(),
+                        .deadline = options_.start_timeout,
+                        .stuck = options_.stall_abort,
+                        .stand_in = options_.nccl,
+                        .log = options_.log},
+               .node = *neighbours_.node,
+               .statistics = statistics_,
+               .wanted = wanted_,
+               .looks = clock_->looks,
+               .who = [this](int peer) { return who(peer); },
+               .stopped = [this](int peer) { return stopped(peer); },
+               .doing = [this](int peer) { return doing(peer); },
+               .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
+  // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
+  const std::size_t size = neighbours_.job.size();
+  status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
+  const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
+  const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
+  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), {});
+  world_->measure_clocks();
+  world_->autotune(nodes());
+  add_group(world_);
+  watchdog_ = std::make_unique<Watchdog>(
+      neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });
+  if (neighbours_.mesh) listen_to_mesh();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  if (!process_end_) return;
+  std::vector<int> pids;
+  for (const int peer : neighbours_.ranks)
+    if (peer != rank_) pids.push_back(neighbours_.job[static_cast<std::size_t>(peer)].pid);
+  leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
+}
+
+EngineCore::~EngineCore() {
+  shutdown("");
+}
+
+StatusArea& EngineCore::status(int peer) const {
+  return *reinterpret_cast<StatusArea*>(node().base(peer) + status_offset_);
+}
+
+std::string EngineCore::who(int rank) const {
+  const Introduction& peer = neighbours_.job[static_cast<std::size_t>(rank)];
+  return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
+}
+
+bool EngineCore::stopped(int rank) const {
+  const bool here = std::ranges::find(neighbours_.ranks, rank) != neighbours_.ranks.end();
+  return here && rank != rank_ && process_is_stopped(neighbours_.job[static_cast<std::size_t>(rank)].pid);
+}
+
+std::string EngineCore::doing(int rank) const {
+  const auto peer = std::ranges::find(neighbours_.ranks, rank);
+  if (peer != neighbours_.ranks.end())
+    return status(static_cast<int>(peer - neighbours_.ranks.begin())).text(monotonic_now());
+  const auto told = doing_elsewhere_.find(rank);
+  return told == doing_elsewhere_.end() ? "its node has not answered" : told->second;
+}
+
+bool EngineCore::drain() {
+  if (!fresh_.load(std::memory_order_acquire)) return false;
+  std::vector<Departure> departed;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    taken_.swap(inbox_);
+    departed.swap(departed_);
+    fresh_.store(false, std::memory_order_relaxed);
+  }
+  const Ticket* last = nullptr;
+  for (const Item& item : taken_) {
+    Ticket& ticket = *item.ticket;
+    if (ticket.ready()) continue;
+    GroupCore& group = *ticket.group;
+    if (!item.waits) last = &ticket;
+    if (!item.waits && !group.known && !group.refusal()) add_group(ticket.group);
+    if (item.waits) {
+      group.wait_for(ticket);
+    } else if (group.refusal()) {
+      group.turn_away(ticket);
+      last = nullptr;
+    } else {
+      group.submit(ticket);
+    }
+  }
+  if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
+  taken_.clear();
+  for (Departure& departure : departed) see_off(std::move(departure));
+  return true;
+}
+
+void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
+  group->known = true;
+  groups_.push_back(group);
+  if (broken_) return group->fail(*broken_);
+  for (const Departure& departure : departures_) group->see_off(departure);
+}
+
+// Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is the network, and a
+// lack of memory.
+bool EngineCore::progress(GroupCore::Effort effort) {
+  return guarded([&] {
+    bool further = pump();
+    further = drain() || further;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
+      const std::shared_ptr<GroupCore> group = groups_[i];
+      further = group->advance(effort) || further;
+    }
+    if (further) looks_back_off_.reset();
+    return further;
+  });
+}
+
+bool EngineCore::fail_all(const Error& why) {
+  for (const auto& group : groups_) group->fail(why);
+  return true;
+}
+
+// From here on nothing works: what is on its way fails, and so does what comes later.
+void EngineCore::break_down(const std::string& how) {
+  if (broken_) return;
+  broken_ =
+      Error(Error::Kind::System, fmt::format("the engine of rank {} stopped: {}", rank_, how), {.ranks = {rank_}});
+  fail_all(*broken_);
+}
+
+bool EngineCore::anything_to_do(GroupCore::Effort effort) {
+  return guarded([&] {
+    pump();
+    if (fresh_.load(std::memory_order_acquire)) return true;
+    return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
+  });
+}
+
+bool EngineCore::anything_pending() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return !group->idle(); });
+}
+
+// From here on rings are needed; what submitters need not ring for is told.
+std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
+  {
+    std::lock_guard lock(inbox_mutex_);
+    for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
+  }
+  const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
+  const std::uint32_t rung = node().about_to_sleep(!busy);
+  // Not before: what comes from now on rings, be it seen in a last look or not. Who is back in a moment, as a program
+  // that calls again and again, would be woken just before it looks itself.
+  if (neighbours_.mesh && !broken_) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
+  return rung;
+}
+
+void EngineCore::give_up_token() {
+  get_ready_to_sleep(true);
+  const bool must_nap = !naps_ && must_be_pumped();
+  const bool more = anything_to_do() || must_nap || any_polls(groups_) || looks_too_seldom();
+  token_.unlock();
+  if (more) node().wake_self();
+}
+
+void EngineCore::run(const std::stop_token& stop) {
+  name_this_thread("ronde engine");
+  bind_to(options_.engine_cpus);
+  // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
+  const auto worth_looking = [&] {
+    const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
+    return moving && patience_.wait([&] { return anything_to_do() || stop.stop_requested(); });
+  };
+  std::uint32_t rung = 0;
+  bool only_a_nap = false;  // nobody has rung: MPI is to be looked at, by whomever
+  while (!stop.stop_requested()) {
+    if (!take_token(only_a_nap)) {  // somebody is at work, and rings when there is need
+      node().sleep_since(rung, Deadline::after(kNap));
+      only_a_nap = !node().rung_since(rung);
+      continue;
+    }
+    node().awake();
+    ++statistics_.wake_ups;
+    do {
+      while (progress(GroupCore::Effort::All)) {
+      }
+    } while (!stop.stop_requested() && worth_looking());
+    check_stalls();
+    rung = get_ready_to_sleep();
+    const bool more = anything_to_do();
+    const Deadline until = next_look();
+    if (options_.on_phase && !until.at()) options_.on_phase(Phase::Idle);
+    const bool naps = naps_;
+    token_.unlock();
+    if (!more && !stop.stop_requested()) node().sleep_since(rung, until);
+    only_a_nap = naps && !more && !node().rung_since(rung);
+  }
+}
+
+bool EngineCore::take_token(bool only_if_free) {
+  if (only_if_free) return token_.try_lock();
+  thread_wants_.store(true, std::memory_order_relaxed);
+  token_.lock();
+  thread_wants_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+// Votes wake only those who are under way. Who may be in a circle must not hear of one late.
+bool EngineCore::must_look_often() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return group->waits_elsewhere(); });
+}
+
+bool EngineCore::must_watch_gpus() const {
+  return std::ranges::any_of(groups_, [](const auto& group) { return group->on_gpus(); });
+}
+
+bool EngineCore::looks_too_seldom() const {
+  return (!looks_often_ && must_look_often()) || (!watches_gpus_ && must_watch_gpus());
+}
+
+// When to look for stalls: never, while nothing is pending; the next submission then rings.
+Deadline EngineCore::next_look() {
+  std::lock_guard lock(inbox_mutex_);
+  looks_often_ = must_look_often();
+  watches_gpus_ = must_watch_gpus();
+  naps_ = must_be_pumped();
+  sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
+  if (sleeps_for_good_) return {};
+  // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
+  if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  if (naps_) return Deadline::after(naps_back_off_.next());
+  // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
+  if (looks_often_ || watches_gpus_) return Deadline::after(looks_back_off_.next());
+  return Deadline::after(stall_interval(options_));
+}
+
+void EngineCore::check_stalls() {
+  guarded([&] {
+    const auto now = monotonic_now();
+    for (const auto& group : groups_) group->check_stall(now);
+    return true;
+  });
+}
+
+void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
+  ticket->clock->waited();
+  if (ticket->ready()) return;
+  const trace::Span span("wait for communication", "wait");
+  ticket->engine->wait_for(ticket);
+}
+
+void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
+  post_wait(ticket);
+  // Whoever does the work now may need this core, or be about to leave it to us: summoned at once, the engine's thread
+  // would stay at work for ever, and each call would wake two threads.
+  constexpr Patience kGiveWay{.looks = 0, .yields = 10};
+  bool ours = false;
+  kGiveWay.wait([&] { return ticket->ready() || (ours = try_token()); });
+  if (ours) drive(*ticket);
+  if (ticket->ready()) return;
+  if (!ours) node().summon_self();
+  if (!kGiveWay.wait([&] { return ticket->ready(); })) ticket->sleep();
+}
+
+bool EngineCore::poll(const std::shared_ptr<Ticket>& ticket) {
+  if (!ticket->ready()) {
+    ticket->engine->post_wait(ticket);
+    ticket->engine->nudge();
+  }
+  if (!ticket->ready()) return false;
+  ticket->clock->waited();
+  return true;
+}
+
+// A program that polls in a loop must not keep the engine's thread from its work.
+bool EngineCore::try_token() {
+  return !thread_wants_.load(std::memory_order_relaxed) && token_.try_lock();
+}
+
+// The calling thread gets things going, and leaves what takes long to the engine's.
+void EngineCore::nudge() {
+  if (!try_token()) return node().summon_self();
+  node().awake();
+  // Ranks in step answer within a microsecond. Going at once would make them wake the engine's thread just before the
+  // program waits for the answer itself.
+  const Patience brief{.looks = patience_.looks / 20, .yields = 0};
+  const auto soon = [this] {
+    return std::ranges::any_of(groups_, [](const auto& group) { return group->ends_soon(); });
+  };
+  do {
+    while (progress(GroupCore::Effort::Little)) {
+    }
+  } while (soon() && brief.wait([this] { return anything_to_do(GroupCore::Effort::Little); }));
+  give_up_token();
+}
+
+// The caller does the engine's work until its own request is done, or until that takes too long: then the engine's
+// thread takes over, since it alone may sleep while peers are busy elsewhere.
+void EngineCore::drive(const Ticket& ticket) {
+  node().awake();
+  if (neighbours_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
+  do {
+    while (!ticket.ready() && progress(GroupCore::Effort::All)) {
+    }
+  } while (!ticket.ready() && patience_.wait([&] { return anything_to_do(); }));
+  give_up_token();
+}
+
+Statistics EngineCore::statistics() {
+  std::lock_guard lock(token_);
+  Statistics now = statistics_;
+  for (const auto& group : groups_) {
+    now.plans += group->plans();
+    now.control_messages += group->traffic().messages;
+    now.control_bytes += group->traffic().bytes;
+  }
+  return now;
+}
+
+std::shared_ptr<std::byte> EngineCore::allocate(std::size_t bytes) {
+  // The arena is kept by what lies in it.
+  const std::shared_ptr<Node> keep = neighbours_.node;
+  return {keep->arena().allocate(bytes), [keep](std::byte* piece) { keep->arena().free(piece); }};
+}
+
+}  // namespace ronde::comm::detail

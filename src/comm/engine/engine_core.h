@@ -1,0 +1,242 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ronde/comm/bootstrap/process_end.h"
+#include "ronde/comm/engine.h"
+#include "ronde/comm/engine/group_core.h"
+#include "ronde/comm/engine/slots.h"
+#include "ronde/comm/link/nodes/neighbours.h"
+#include "ronde/comm/link/patience.h"
+#include "ronde/comm/watch/status_area.h"
+#include "ronde/comm/watch/watchdog.h"
+
+namespace ronde::comm::detail {
+
+// How long to sleep where nobody rings: longer each time that nothing has come meanwhile, until at kSoon it is as long
+// as a fiftieth of the wait so far. So what comes is seen at most that much later, and a long wait costs little.
+class BackOff {
+ public:
+  explicit BackOff(std::chrono::nanoseconds shortest) : shortest_(shortest) {}
+  void reset() { time_ = shortest_; }
+  std::chrono::nanoseconds next() {
+    const auto now = time_;
+    time_ = std::min<std::chrono::nanoseconds>(time_ < kSoon ? 2 * time_ : time_ + time_ / 50, kLongest);
+    return now;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kSoon{400};
+  static constexpr std::chrono::milliseconds kLongest{100};
+  std::chrono::nanoseconds shortest_, time_ = shortest_;
+};
+
+// What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
+// that waits for a request, which then does the work itself instead of waking another.
+//
+// Nothing is missed. Submitters put into the inbox under its lock, and ring the rank's doorbell unless the engine has
+// said that it does not care yet. Who gives up the token first says that rings are needed, then looks once more whether
+// anything can be done, and if so wakes the engine's thread.
+class EngineCore {
+ public:
+  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options);
+  ~EngineCore();
+  EngineCore(const EngineCore&) = delete;
+  EngineCore& operator=(const EngineCore&) = delete;
+
+  int rank() const { return rank_; }
+  int local_rank() const { return node().rank(); }
+  int local_size() const { return node().size(); }
+  int node_of(int rank) const { return neighbours_.node_of[static_cast<std::size_t>(rank)]; }
+  int nodes() const { return *std::ranges::max_element(neighbours_.node_of) + 1; }
+  const std::shared_ptr<GroupCore>& world() const { return world_; }
+
+  // `waits_at_once`: the caller does; nobody else needs to look at it before.
+  using Tickets = std::vector<std::shared_ptr<Ticket>>;
+  Tickets submit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests, bool waits_at_once = false);
+  // With the engine of the ticket, which may be gone when the ticket is ready.
+  static void wait(const std::shared_ptr<Ticket>& ticket);
+  static bool poll(const std::shared_ptr<Ticket>& ticket);
+
+  // As Group's.
+  std::string why_not_nccl(GroupCore& group);
+  void reserve_in_stream(GroupCore& group, const std::vector<InStream>& all);
+  void launched_in_stream(GroupCore& group, const device::Stream& stream);
+  void allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made, device::Event& done);
+
+  std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
+  void drop_group(const std::shared_ptr<GroupCore>& group);
+  std::shared_ptr<std::byte> allocate(std::size_t bytes);
+  void set_step(std::int64_t step) {
+    clock_->looks.fetch_add(1, std::memory_order_relaxed);
+    status(node().rank()).set_step(step);
+  }
+  Statistics statistics();
+  void shutdown(const std::string& why);
+  // As if the process were killed: nobody is told.
+  void vanish();
+
+ private:
+  struct Item {
+    std::shared_ptr<Ticket> ticket;
+    bool waits;  // not a submission: the program waits for it
+  };
+
+  Node& node() const { return *neighbours_.node; }
+  StatusArea& status(int peer) const;
+  std::string who(int rank) const;
+  bool stopped(int rank) const;
+  std::string doing(int rank) const;
+
+  // Submitting; engine_submit.cc.
+  std::shared_ptr<Ticket> make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank);
+  Tickets submit_mixed(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests, bool waits_at_once);
+  Tickets make_unit(const std::shared_ptr<GroupCore>& group, std::vector<Request> requests);
+  void open_names(const Tickets& tickets);
+  std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
+  void post(std::span<const Tickets> units, bool waits_at_once);
+  void post_or_close(std::span<const Tickets> units, bool waits_at_once);
+  bool put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now);
+  void take_names_back(const Tickets& tickets) const;
+  void post_wait(const std::shared_ptr<Ticket>& ticket);
+  void check_open(const GroupCore& group) const;
+  void check_in_stream(GroupCore& group) const;
+
+  // Groups; engine_groups.cc.
+  struct Channels {
+    std::uint32_t own = 0, data = 0;  // see LinkParts
+  };
+  std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas,
+                                         const Channels& channels);
+  std::unique_ptr<Link> link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
+                                     const Channels& channels);
+  Task drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped);
+  Task run_special(GroupCore& group, Ticket& ticket);
+  std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
+                                         const std::shared_ptr<GroupCore>& subject);
+
+  void wait_for(const std::shared_ptr<Ticket>& ticket);
+  bool try_token();
+  bool take_token(bool only_if_free);
+  void nudge();
+
+  // The work. REQUIRES: the token is held.
+  bool progress(GroupCore::Effort effort);
+  // What `work` returns; false when it throws, and then this engine has broken down.
+  template <class Work>
+  bool guarded(Work work) noexcept {
+    try {
+      return work();
+    } catch (const std::exception& failure) {
+      break_down(failure.what());
+    } catch (...) {
+      break_down("something was thrown that is no exception");
+    }
+    return false;
+  }
+  void break_down(const std::string& how);
+  bool drain();
+  void add_group(const std::shared_ptr<GroupCore>& group);
+  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All);
+  std::uint32_t get_ready_to_sleep(bool for_now = false);
+  // These give the token up.
+  void drive(const Ticket& ticket);
+  void give_up_token();
+  void check_stalls();
+  bool anything_pending() const;
+  bool must_look_often() const;
+  bool must_watch_gpus() const;
+  // More than the engine's thread knew of when it went to sleep: it must be woken.
+  bool looks_too_seldom() const;
+  bool must_be_pumped() const { return !broken_ && neighbours_.must_be_pumped(); }
+  bool fail_all(const Error& why);
+
+  void run(const std::stop_token& stop);
+  Deadline next_look();
+
+  // Departures and the network; engine_departures.cc.
+  bool pump();  // REQUIRES: the token is held.
+  void listen_to_mesh();
+  void hear_note(int from, std::string_view text);
+  void lose(int peer, const std::string& how);
+  std::string how_ended(int rank) const;
+  void hear_neighbour(int peer, const std::string& message);
+  void note_departure(Departure departure);
+  void see_off(Departure departure);
+  std::vector<Departure::Done> progress_of(int rank) const;
+  Departure own_departure(std::string why) const;
+  void finish_rounds(Deadline until);
+  std::string goodbye(const std::string& why);
+  bool say_goodbye(const std::string& text);
+  // No last words: nobody is told.
+  void end(std::optional<std::string> last_words, const Error& why);
+
+  const EngineOptions options_;
+  const int rank_;
+  const std::unique_ptr<Bootstrap> bootstrap_;
+  ProcessEnd* const process_end_;  // the bootstrap's, if it has one
+  int leaves_by_ = -1;             // what the process's end knows this by
+  Neighbours neighbours_;
+  const Patience patience_;
+  std::size_t status_offset_ = 0;                                                 // in everyone's arena
+  Statistics statistics_;                                                         // touched by who holds the token
+  int wanted_ = 0;                                                                // touched by who holds the token
+  const std::shared_ptr<ProgramClock> clock_ = std::make_shared<ProgramClock>();  // outlives this with the tickets
+  GroupContext context_;
+
+  std::mutex token_;
+  std::atomic<bool> thread_wants_ = false;          // the engine's thread waits for the token
+  std::vector<std::shared_ptr<GroupCore>> groups_;  // touched by who holds the token
+  std::shared_ptr<GroupCore> world_;
+
+  std::mutex inbox_mutex_;
+  std::vector<Item> inbox_;          // guarded by inbox_mutex_
+  std::vector<Departure> departed_;  // guarded by inbox_mutex_: heard of, not yet noted
+  std::set<int> gone_;               // guarded by inbox_mutex_: ranks that have been heard of
+  std::optional<Error> closed_;      // guarded by inbox_mutex_: why nothing can be submitted
+  bool sleeps_for_good_ = false;     // guarded by inbox_mutex_: the engine's thread looks at no clock
+  int group_calls_ = 0;              // guarded by inbox_mutex_
+  std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
+
+  // Touched by who holds the token.
+  bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only,
+  bool watches_gpus_ = false;                   // also because of GPUs
+  bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
+  std::vector<Item> taken_;                     // drain()'s own; kept for its memory
+  std::vector<Departure> departures_;           // all so far
+  std::optional<Error> broken_;                 // why nothing works any more
+  std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
+  Slots slots_;                                 // of groups; the same on all ranks
+  std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
+  BackOff naps_back_off_{std::chrono::microseconds(50)}, looks_back_off_{std::chrono::milliseconds(10)};
+
+  std::mutex end_mutex_;
+  bool ended_ = false;  // guarded by end_mutex_
+  std::unique_ptr<Watchdog> watchdog_;
+  std::jthread thread_;
+};
+
+// The channel of a group, by its number or its slot; and of what one member sends to another. Two ranks have no channel
+// twice.
+std::uint32_t channel_of(std::uint32_t number);
+std::uint32_t pair_channel(std::uint32_t number, int sender, int receiver);
+
+// Where a group's areas lie: one for the group, then for each other member one for what is sent to it and one for what
+// comes from it.
+std::size_t areas_bytes(int members);
+std::size_t pair_area(int peer, bool outgoing);
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,196 @@
+// Ranks that go, this one included, and what comes over the network.
+#include <algorithm>
+
+#include "ronde/base/system/clock.h"
+#include "ronde/comm/engine/engine_core.h"
+
+namespace ronde::comm::detail {
+namespace {
+
+constexpr char kGone = 'g';                                   // a note about a rank that has gone
+constexpr std::chrono::seconds kLastWords{2};                 // how long they may take
+constexpr std::chrono::milliseconds kLastPush{200};           // the same of data
+constexpr std::chrono::microseconds kLook{200};               // how often to look meanwhile
+constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about a group: its kind and channel
+
+}  // namespace
+
+bool EngineCore::pump() {
+  if (!neighbours_.mesh || broken_) return false;
+  const bool moved = neighbours_.mesh->pump();
+  const bool more = neighbours_.data && neighbours_.data->pump();
+  if (moved || more) naps_back_off_.reset();
+  return moved || more;
+}
+
+void EngineCore::listen_to_mesh() {
+  neighbours_.mesh->listen({.noted = [this](int from, std::string_view text) { hear_note(from, text); },
+                            .lost = [this](int peer, const std::string& how) { lose(peer, how); }});
+  watchdog_->watch_also(neighbours_.mesh->descriptor(), [this] { node().summon_self(); });
+}
+
+// A group that is not known here has been dropped, or its program here has not asked for anything in it yet.
+void EngineCore::hear_note(int from, std::string_view text) {
+  if (text.empty()) return;
+  if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
+  if (text.size() < kNoteHead) return;
+  std::uint64_t channel = 0;
+  std::memcpy(&channel, text.data() + 1, sizeof(channel));
+  for (const auto& group : groups_)
+    if (group->channel == channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
+      group->link().heard(from, text.front(), text.substr(kNoteHead));
+}
+
+void EngineCore::lose(int peer, const std::string& how) {
+  note_departure({.rank = peer,
+                  .blamed = peer,
+                  .text = fmt::format("{} is gone: its connection has ended ({})", who(peer), how),
+                  .done = {}});
+}
+
+// How the process of a rank ended, as far as can be learnt.
+std::string EngineCore::how_ended(int rank) const {
+  try {
+    return bootstrap_ ? bootstrap_->how_ended(rank, Deadline::after(std::chrono::seconds(1))) : "";
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+// On the watchdog's thread.
+void EngineCore::hear_neighbour(int peer, const std::string& message) {
+  if (!message.empty()) return note_departure(read_departure(message));
+  const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (gone_.contains(rank)) return;
+  }
+  const std::string how = how_ended(rank);
+  note_departure(
+      {.rank = rank, .blamed = rank, .text = who(rank) + (how.empty() ? " is gone" : " is gone: " + how), .done = {}});
+}
+
+// The first word about a rank counts. Any thread.
+void EngineCore::note_departure(Departure departure) {
+  const int ranks = static_cast<int>(neighbours_.job.size());
+  if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
+  if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
+  {
+    std::lock_guard lock(inbox_mutex_);
+    if (!gone_.insert(departure.rank).second) return;
+    if (process_end_ && !departure.by_itself) process_end_->note_loss();  // who has said goodbye before is not lost
+    departed_.push_back(std::move(departure));
+    fresh_.store(true, std::memory_order_release);
+  }
+  node().summon_self();
+}
+
+// With several nodes not everyone is connected with everyone: who hears of it tells all that it knows.
+void EngineCore::see_off(Departure departure) {
+  if (neighbours_.mesh) {
+    if (departure.done.empty()) departure.done = progress_of(departure.rank);
+    const std::string text = write_departure(departure);
+    neighbours_.mesh->note_all(kGone + text);
+    watchdog_->say(text);
+  }
+  for (const auto& group : groups_) group->see_off(departure);
+  departures_.push_back(std::move(departure));
+}
+
+// As far as this node can see.
+std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
+  std::vector<Departure::Done> done;
+  if (std::ranges::find(neighbours_.ranks, rank) == neighbours_.ranks.end()) return done;
+  for (const auto& group : groups_) {
+    const auto place = std::ranges::find(group->ranks(), rank);
+    if (group->rank() < 0 || place == group->ranks().end()) continue;
+    done.push_back(group->done_of(static_cast<int>(place - group->ranks().begin())));
+  }
+  return done;
+}
+
+void EngineCore::shutdown(const std::string& why) {
+  end(why,
+      Error(Error::Kind::PeerLost, fmt::format("this rank has shut its engine down{}{}", why.empty() ? "" : ": ", why),
+            {.ranks = {rank_}}));
+}
+
+void EngineCore::vanish() {
+  end({}, Error(Error::Kind::PeerLost, "this rank has been killed", {.ranks = {rank_}}));
+}
+
+// What others should know about why this rank leaves: another may have made it leave.
+Departure EngineCore::own_departure(std::string why) const {
+  Departure leaving{.rank = rank_, .blamed = rank_, .text = {}, .done = progress_of(rank_), .by_itself = true};
+  std::string trouble;
+  if (!departures_.empty()) {
+    leaving.blamed = departures_.front().blamed;
+    trouble = departures_.front().text;
+  }
+  for (const auto& group : groups_) {
+    const auto refusal = group->refusal();
+    if (!refusal || !trouble.empty()) continue;
+    if (!refusal->ranks().empty()) leaving.blamed = refusal->ranks().front();
+    trouble = refusal->what();
+  }
+  if (!trouble.empty()) why += (why.empty() ? "" : ", after ") + trouble;
+  leaving.text = who(rank_) + " has left: " + (why.empty() ? "it shut down" : why);
+  return leaving;
+}
+
+// Members may still need our words for a round in which nothing of ours is left.
+void EngineCore::finish_rounds(Deadline until) {
+  const auto owes = [this] {
+    std::lock_guard lock(token_);
+    return std::ranges::any_of(groups_, [](const auto& group) { return group->owes_words(); });
+  };
+  while (owes() && !until.passed()) std::this_thread::sleep_for(kLook);
+}
+
+// Empty when not even that can be said.
+std::string EngineCore::goodbye(const std::string& why) {
+  std::string text;
+  guarded([&] { return !(text = write_departure(own_departure(why))).empty(); });
+  return text;
+}
+
+// After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
+bool EngineCore::say_goodbye(const std::string& text) {
+  watchdog_->say(text);
+  if (!neighbours_.mesh) return true;
+  neighbours_.mesh->note_all(kGone + text);
+  neighbours_.mesh->flush(Deadline::after(kLastWords));
+  if (!neighbours_.data) return true;
+  for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
+    neighbours_.data->pump();
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
+void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
+  std::lock_guard once(end_mutex_);
+  if (std::exchange(ended_, true)) return;
+  if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
+  {
+    std::lock_guard lock(inbox_mutex_);
+    closed_ = why;
+  }
+  if (last_words && last_words->empty()) finish_rounds(Deadline::after(kLastWords));
+  thread_.request_stop();
+  node().wake_self();
+  thread_.join();
+  std::lock_guard lock(token_);
+  guarded([&] { return drain(); });
+  const std::string text = last_words ? goodbye(*last_words) : "";
+  guarded([&] { return fail_all(why); });
+  guarded([&] { return text.empty() || say_goodbye(text); });
+  for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
+  watchdog_.reset();                                // it watches the others
+  neighbours_.mesh.reset();
+  neighbours_.guards.clear();
+  neighbours_.sockets.clear();
+  if (leaves_by_ >= 0) process_end_->forget(std::exchange(leaves_by_, -1));
+}
+
+}  // namespace ronde::comm::detail

@@ -1,0 +1,70 @@
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ronde/base/text/format.h"
+#include "ronde/comm/testing/failures.h"
+#include "ronde/comm/testing/ranks.h"
+#include "ronde/comm/thread_job.h"
+
+// Ranks that have done their part leave; what they have sent still arrives.
+namespace ronde::comm {
+namespace {
+
+using tests::failure_of;
+using namespace std::chrono_literals;
+
+constexpr auto kSlow = 100ms;
+
+// The engines of a job whose rank 0 is slow: each step of its link begins late.
+std::vector<std::unique_ptr<Engine>> with_a_slow_rank(ThreadJob& job) {
+  std::vector<std::future<std::unique_ptr<Engine>>> coming;
+  for (int rank = 0; rank < job.size(); ++rank)
+    coming.push_back(std::async(std::launch::async, [&job, rank] {
+      EngineOptions options;
+      if (rank == 0) options.link_delay = kSlow;
+      return job.engine(rank, options);
+    }));
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (auto& engine : coming) engines.push_back(engine.get());
+  return engines;
+}
+
+class EngineLeave : public testing::TestWithParam<int> {};  // nodes
+
+// Ranks that a rank sends to at different rates: the counts of one must not be taken for those of another.
+TEST_P(EngineLeave, WhatARankSentToSeveralArrives) {
+  const tests::Watchdog watchdog(3min, tests::current_test());
+  ThreadJob job(3, GetParam());
+  auto engines = with_a_slow_rank(job);
+  std::vector<float> from(10, 7.0f), to(10, 0.0f), other(10, 0.0f);
+  constexpr int kMany = 4;
+  for (int i = 0; i < kMany; ++i) {
+    const std::string name = fmt::format("many {}", i);
+    const Handle received = engines[0]->world().receive(name, buffer_of(to), 2);
+    engines[2]->world().send(name, buffer_of(from), 0).wait();
+    received.wait();
+  }
+  const Handle one = engines[1]->world().receive("one", buffer_of(other), 2);
+  engines[2]->world().send("one", buffer_of(from), 1).wait();
+  one.wait();
+
+  std::vector<float> last(10, 0.0f);
+  const Handle received = engines[0]->world().receive("last", buffer_of(last), 2);
+  engines[2]->world().send("last", buffer_of(from), 0).wait();
+  engines[2]->shutdown();
+  const std::optional<Error> error = failure_of(received);
+  EXPECT_FALSE(error.has_value()) << error->what();
+  EXPECT_EQ(last, from);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, EngineLeave, testing::Values(1, 2, 3));
+
+}  // namespace
+}  // namespace ronde::comm

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ronde/base/log.h"
+#include "ronde/base/system/clock.h"
+#include "ronde/base/system/file_descriptor.h"
+#include "ronde/comm/link/post.h"
+#include "ronde/comm/link/tcp/endpoint.h"
+#include "ronde/comm/link/tcp/mesh_frame.h"
+
+namespace ronde::comm::detail {
+
+// TCP connections between ranks of different nodes: for agreeing, for hearing who has gone, and for data where there is
+// nothing better. A connection carries messages one way, from who made it to who accepted it, and is made when
+// something is first sent; so nobody has to agree on who calls whom, and what has been sent arrives even when its
+// sender has ended meanwhile. Both ends prove first that they know the job's secret (handshake.h); what comes over a
+// connection afterwards is neither encrypted nor signed.
+//
+// Whoever has not proven anything costs a descriptor and some hundred bytes, for seconds: there may be 64 of them and
+// one for each rank, then the oldest goes. A rank that was thrown out with them, or took too long, calls again.
+//
+// Belongs to whoever carries the engine's work; descriptor() may be watched by any thread.
+class Mesh final : public Post {
+ public:
+  struct Options {
+    int rank = 0;
+    std::vector<Endpoint> endpoints = {};  // by rank, addresses in the order to try
+    std::string secret = {};               // who does not know it is thrown out
+    std::chrono::seconds patience{6};      // how long a machine may be unreachable
+    std::vector<std::string> names = {};   // by rank, for messages
+    Log log = Log();
+    std::size_t most_strangers = 64;  // besides one for each rank
+  };
+  // What hears of notes, and of peers whose connection has ended, at most once each: it may have said goodbye before.
+  struct Callbacks {
+    std::function<void(int from, std::string_view text)> noted;
+    std::function<void(int peer, const std::string& how)> lost;
+  };
+
+  Mesh(std::vector<FileDescriptor> listeners, Options options);
+  ~Mesh() override;
+  Mesh(const Mesh&) = delete;
+  Mesh& operator=(const Mesh&) = delete;
+
+  // From here on; before, nothing is told.
+  void listen(Callbacks callbacks);
+  // Connects to some, and waits until others have connected to us; so nobody who has met all of its partners is needed
+  // by one that has not. FAILS WITH: Timeout or PeerLost, naming the rank and what was tried.
+  void meet(const std::vector<int>& call, const std::vector<int>& called_by, Deadline until);
+
+  Parcel send(int to, Tag tag, Cargo cargo) override;
+  Parcel receive(int from, Tag tag, Cargo cargo) override;
+  bool pump() override;
+  bool must_be_pumped() const override { return false; }  // what waits for a time is woken by a timer
+
+  // Has a message come that nobody has asked for yet?
+  bool waiting(int from, Tag tag) const;
+  // A word that nobody has to ask for.
+  void note(int to, std::string_view text);
+  // To everyone that we are connected with, either way.
+  void note_all(std::string_view text);
+  // Sends what is still to be sent, for so long.
+  void flush(Deadline until);
+
+  // Readable when pump() has something to do.
+  int descriptor() const { return poll_.get(); }
+
+ private:
+  struct Line {  // messages of one sender and tag
+    std::vector<std::pair<Cargo, std::shared_ptr<ParcelState>>> asked;
+    std::vector<std::shared_ptr<Arrival>> arrivals;
+  };
+
+  // What the kernel tells of: an outgoing connection by peer, others by number.
+  static constexpr std::uint64_t kOutgoing = std::uint64_t{1} << 32, kIncoming = std::uint64_t{2} << 32,
+                                 kStranger = std::uint64_t{3} << 32, kListener = std::uint64_t{4} << 32,
+                                 kTimer = std::uint64_t{5} << 32, kNumber = (std::uint64_t{1} << 32) - 1;
+
+  static std::uint64_t key(int peer, Tag tag);
+  const std::string& name(int peer) const { return options_.names[static_cast<std::size_t>(peer)]; }
+  const Endpoint& endpoint(int peer) const { return options_.endpoints[static_cast<std::size_t>(peer)]; }
+  void watch(int operation, int socket, std::uint64_t what, std::uint32_t events) const;
+  void lose(int peer, const std::string& how);
+  bool reached(int peer);
+  std::string still_missing(const std::vector<int>& call, const std::vector<int>& called_by);
+
+  // What is done at a time; mesh_times.cc.
+  void wake_within(std::chrono::nanoseconds time);
+  void hear_timer();
+  void look_at_times();
+  void look_at_attempt(int peer, Outgoing& out);
+  void look_at_health(int peer, Outgoing& out);
+  void give_up_doubtful();
+
+  // Calling; mesh_calling.cc.
+  Outgoing& outgoing(int peer);
+  void connect(int peer, Outgoing& out);
+  void begin_round(int peer, Outgoing& out);
+  void end_round(int peer, Outgoing& out);
+  enum class Again { No, Maybe, WhileBusy };  // is this address worth another try?
+  void connect_failed(int peer, Outgoing& out, const std::string& why, Again again);
+  void connected(int peer, Outgoing& out);
+  void hear_outgoing(int peer, std::uint32_t events);
+  void hear_reply(int peer, Outgoing& out);
+  void hear_challenge(int peer, Outgoing& out);
+  void opened(int peer, Outgoing& out);
+  void push(int peer, Frame frame);
+  void write(int peer, Outgoing& out);
+  void want_room(int peer, Outgoing& out, bool wanted);
+  void close_outgoing(int peer, Outgoing& out, const std::string& how);
+
+  // Being called; mesh_strangers.cc.
+  void accept_all(std::size_t listener);
+  void let_in(FileDescriptor socket);
+  void pause_listening();
+  void resume_listening();
+  bool hear_stranger(std::uint64_t id, Stranger& stranger);
+  void expire_strangers();
+
+  // Hearing; mesh_hearing.cc.
+  bool hear(Incoming& in);
+  bool take_buffered(Incoming& in);
+  bool begin_frame(Incoming& in);
+  bool finish_frame(Incoming& in);
+  bool refuse(const Incoming& in, const std::string& why);
+
+  const Options options_;
+  std::vector<CloforkDescriptor> listeners_;
+  FileDescriptor poll_, timer_;
+  std::chrono::nanoseconds wakes_at_{0};  // what the timer is set to; 0: nothing
+  Callbacks callbacks_;
+  std::map<int, Outgoing> outgoing_;
+  std::map<std::uint64_t, Stranger> strangers_;  // by number: the oldest first
+  std::map<std::uint64_t, Incoming> incoming_;
+  std::uint64_t next_id_ = 0;
+  bool paused_ = false;  // no descriptors are left: nobody can be accepted
+  bool told_of_pause_ = false;
+  std::unordered_map<std::uint64_t, Line> lines_;
+  std::map<int, std::string> lost_;
+  std::map<int, Deadline> doubtful_;  // peers that cannot be called, and until when their goodbye may still come
+  std::set<int> heard_;               // peers that are connected to us
+};
+
+}  // namespace ronde::comm::detail

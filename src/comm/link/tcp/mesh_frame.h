@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ronde/base/system/clock.h"
+#include "ronde/comm/bootstrap/close_on_fork.h"
+#include "ronde/comm/link/post.h"
+#include "ronde/comm/link/tcp/handshake.h"
+#include "ronde/comm/link/tcp/tcp_health.h"
+
+// What travels over a connection of the mesh, and one end of a connection each way.
+namespace ronde::comm::detail {
+
+enum class FrameKind : std::uint32_t { Message = 2, Note = 3 };
+
+struct FrameHeader {
+  static constexpr std::uint32_t kMagic = 0x524f4e44;  // tells at once when something is out of step
+  std::uint32_t magic = kMagic;
+  FrameKind kind = FrameKind::Note;
+  Tag tag = {};
+  std::uint64_t bytes = 0;  // that follow
+};
+
+// What is wrong with a header that a peer has sent; empty when it is one. Pure.
+std::string wrong_header(const FrameHeader& header);
+
+struct Frame {
+  FrameHeader header;
+  Cargo cargo;
+  std::shared_ptr<ParcelState> parcel;  // done when it is sent
+};
+
+// The end that sends; the other way round there is a connection of its own. Made when something is first sent.
+struct Outgoing {
+  // Answering: the peer has proven that it belongs to the job, and looks at our proof. Pausing: between two rounds of
+  // its addresses.
+  enum class State { Connecting, Greeting, Answering, Open, Pausing, Closed };
+  CloforkDescriptor socket;
+  State state = State::Pausing;
+  std::size_t address = 0;       // which of the peer's we try
+  Deadline until;                // of this attempt, or of the pause
+  bool another_round = false;    // one of the addresses may yet answer
+  std::optional<Deadline> busy;  // how long it may hang up on us
+  std::string refusals;          // why the addresses of this round did not work
+  std::string before;            // and those of the last one
+  std::optional<CallerHandshake> handshake;
+  std::string challenge;  // what has come of it
+  std::deque<Frame> queue;
+  std::size_t sent = 0;         // of the first frame
+  bool waits_for_room = false;  // the kernel tells when there is some
+  bool was_open = false;
+  bool outstanding = false;  // something may not have arrived yet
+  TcpHealth health;
+};
+
+// A message that has begun to come, with or without somebody who has asked for it.
+struct Arrival {
+  Cargo cargo;
+  std::size_t got = 0;
+  bool complete = false;
+  std::shared_ptr<ParcelState> asked;
+  Cargo into;  // who asked too late for it to be read straight to its place
+};
+
+// The end that hears.
+struct Incoming {
+  static constexpr std::size_t kBuffer = 64 << 10;
+  CloforkDescriptor socket;
+  int peer = -1;
+  std::vector<std::byte> buffer = std::vector<std::byte>(kBuffer);
+  std::size_t begin = 0, end = 0;  // what of the buffer is not yet looked at
+  FrameHeader header = {};
+  std::size_t header_got = 0;        // bytes of the next one
+  std::shared_ptr<Arrival> arrival;  // what is being read; none: a header comes next
+};
+
+// Somebody who has connected, and has not proven yet that it is a rank of this job.
+struct Stranger {
+  CloforkDescriptor socket;
+  ListenerHandshake handshake;
+  Deadline until;
+};
+
+}  // namespace ronde::comm::detail

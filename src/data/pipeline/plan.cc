@@ -1,0 +1,132 @@
+#include "ronde/data/pipeline/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ronde/base/error.h"
+
+namespace ronde::data {
+namespace {
+
+using namespace steps;
+
+template <class... Kinds>
+bool is(const Step& step) {
+  return (std::holds_alternative<Kinds>(step) || ...);
+}
+
+bool on_order(const Step& step) {
+  return is<Shuffle, ShuffleChunks, SplitOff, Take, Skip, Shard>(step);
+}
+
+void check_counts(const Step& step) {
+  if (const auto* batch = std::get_if<BatchUp>(&step); batch && batch->samples < 1)
+    throw Error::bad_input("batch({}): a batch needs one sample at least", batch->samples);
+  if (const auto* shard = std::get_if<Shard>(&step);
+      shard && (shard->ranks < 1 || shard->rank < 0 || shard->rank >= shard->ranks))
+    throw Error::bad_input("shard({0}, {1}): there is no rank {0} among {1}", shard->rank, shard->ranks);
+  if (const auto* take = std::get_if<Take>(&step); take && take->samples < 0)
+    throw Error::bad_input("take({}): write a number that is not negative", take->samples);
+  if (const auto* skip = std::get_if<Skip>(&step); skip && skip->samples < 0)
+    throw Error::bad_input("skip({}): write a number that is not negative", skip->samples);
+  if (const auto* split = std::get_if<SplitOff>(&step);
+      split && !(0 <= split->from && split->from < split->to && split->to <= 100))
+    throw Error::bad_input("split({}, {}): write percentages, the smaller one first", split->from, split->to);
+  if (const auto* buffer = std::get_if<ShuffleBuffer>(&step); buffer && buffer->samples < 1)
+    throw Error::bad_input("shuffle_buffer({}): a buffer holds one sample at least", buffer->samples);
+  if (const auto* chunks = std::get_if<ShuffleChunks>(&step); chunks && chunks->window < 1)
+    throw Error::bad_input("shuffle_chunks: a window of {} chunks cannot be", chunks->window);
+  if (const auto* interleave = std::get_if<Interleave>(&step); interleave && interleave->cycle < 1)
+    throw Error::bad_input("interleave: {} datasets at a time cannot be", interleave->cycle);
+}
+
+void add_order(Plan& plan, const Step& step) {
+  if (plan.batch) {
+    if (const auto* shard = std::get_if<Shard>(&step)) {
+      if (plan.part) throw Error::bad_input("shard comes twice after batches: the first has cut them already");
+      plan.part = *shard;
+    } else if (is<Take, Skip>(step)) {
+      plan.order_of_batches.push_back(step);
+    } else {
+      throw Error::bad_input("{} comes after batch: it mixes samples, so it should come before", name(step));
+    }
+    return;
+  }
+  const bool first = plan.order.empty();
+  if (is<ShuffleChunks>(step) && !first)
+    throw Error::bad_input("shuffle_chunks must be the first step on the order: it goes by where samples lie in files");
+  if (is<SplitOff>(step) && std::ranges::any_of(plan.order, [](const Step& one) { return !is<SplitOff>(one); }))
+    throw Error::bad_input(
+        "split must come before shuffle, take, skip and shard: it looks at the samples as they are stored");
+  plan.order.push_back(step);
+}
+
+void note_seed(Plan& plan, const Step& step) {
+  if (plan.seed != 0) return;
+  if (const auto* shuffle = std::get_if<Shuffle>(&step)) plan.seed = shuffle->seed;
+  if (const auto* chunks = std::get_if<ShuffleChunks>(&step)) plan.seed = chunks->seed;
+  if (const auto* buffer = std::get_if<ShuffleBuffer>(&step)) plan.seed = buffer->seed;
+}
+
+// Steps on a stream; `batched`: what it gives are batches.
+void add_rest(Plan& plan, const Step& step, bool& batched) {
+  if (is<Shuffle, ShuffleChunks, SplitOff>(step))
+    throw Error::bad_input(
+        "{} needs samples by index, but comes after a step that gives a stream: use shuffle_buffer there, or put it "
+        "first",
+        name(step));
+  if (is<MapBatch, Unbatch, ToDevice>(step) && !batched)
+    throw Error::bad_input("{} needs batches: put batch before it", name(step));
+  if (const auto* shard = std::get_if<Shard>(&step); shard && !plan.rest.empty() && is<BatchUp>(plan.rest.back())) {
+    std::get<BatchUp>(plan.rest.back()).part = *shard;
+    return;
+  }
+  if (is<Cache>(step))
+    throw Error::bad_input("cache needs samples by index, but comes after a step that gives a stream");
+  if (batched && is<BatchUp, Filter, FlatMap, Interleave, ShuffleBuffer, Map, Decode, Take, Skip, Shard>(step))
+    throw Error::bad_input("{} comes after batches were put together: put it before batch, or unbatch first",
+                           name(step));
+  if (is<BatchUp>(step)) batched = true;
+  if (is<Unbatch>(step)) batched = false;
+  plan.rest.push_back(step);
+}
+
+}  // namespace
+
+Plan make_plan(const std::vector<Step>& steps, bool by_index) {
+  Plan plan;
+  bool barrier = !by_index, batched = false;
+  for (const Step& step : steps) {
+    check_counts(step);
+    note_seed(plan, step);
+    if (const auto* repeat = std::get_if<Repeat>(&step)) {
+      if (repeat->epochs < 0)
+        throw Error::bad_input("repeat({}): write a number of epochs, or 0 for ever", repeat->epochs);
+      plan.epochs = repeat->epochs > 0 ? repeat->epochs : Plan::kForEver;
+    } else if (const auto* prefetch = std::get_if<Prefetch>(&step)) {
+      plan.ahead = prefetch->batches;
+    } else if (!barrier && on_order(step)) {
+      add_order(plan, step);
+    } else if (!barrier && is<Map, Decode, Cache>(step)) {
+      plan.each.push_back(step);
+    } else if (const auto* batch = std::get_if<BatchUp>(&step); batch && !barrier) {
+      if (plan.batch) throw Error::bad_input("batch comes twice: unbatch what the first has put together");
+      plan.batch = *batch;
+    } else {
+      if (!barrier) batched = plan.batch.has_value();
+      barrier = true;
+      add_rest(plan, step, batched);
+    }
+  }
+  return plan;
+}
+
+std::string_view name(const Step& step) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"shuffle", "shuffle_chunks", "shuffle_buffer", "shard", "take", "skip", "repeat", "split", "batch", "map", "map",
+       "map_batch", "filter", "flat_map", "interleave", "unbatch", "cache", "prefetch", "to_device"});
+  static_assert(kNames.size() == std::variant_size_v<Step>);
+  return kNames[step.index()];
+}
+
+}  // namespace ronde::data

@@ -1,0 +1,44 @@
+#include "ronde/launch/horovod/horovod_shim.h"
+
+#include <algorithm>
+
+#include "ronde/base/error.h"
+#include "ronde/base/text/text.h"
+
+namespace ronde::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folders {
+  fs::path shim;     // holds horovod/
+  fs::path package;  // holds ronde/
+};
+
+}  // namespace
+
+std::string horovod_python_path(const fs::path& program) {
+  const fs::path here = program.parent_path();
+  const Folders built{here / "python" / "ronde" / "shim", here / "python"};
+  const Folders installed{here.parent_path() / "shim", here.parent_path().parent_path()};  // ronde/bin/ronde
+  for (const Folders& folders : {built, installed}) {
+    std::error_code ignored;
+    if (fs::is_directory(folders.shim / "horovod", ignored))
+      return fmt::format("{}:{}", folders.shim.string(), folders.package.string());
+  }
+  throw Error::bad_input(
+      "--horovod: the Python package is not there; looked for {} and {}; './ronde-dev build' builds it, 'pip install "
+      ".' "
+      "installs it",
+      (built.shim / "horovod").string(), (installed.shim / "horovod").string());
+}
+
+std::string python_path(const std::string& first, const std::string& path) {
+  std::string all = first;
+  const auto known = split(first, ':');
+  for (const auto folder : split(path, ':'))
+    if (!folder.empty() && std::ranges::count(known, folder) == 0) all += fmt::format(":{}", folder);
+  return all;
+}
+
+}  // namespace ronde::launch

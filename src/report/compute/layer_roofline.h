@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/system/hardware.h"
+#include "ronde/report/run/job_facts.h"
+#include "ronde/report/run/window.h"
+#include "ronde/trace/file/run.h"
+
+// The layers of the network under the roof of the machine. Pure.
+namespace ronde::report {
+
+// What one rank may have of its machine. Ranks of a node share its processors and memory; a GPU is one rank's own.
+struct RankRates {
+  std::string name = {};        // of the machine
+  std::string arithmetic = {};  // what products run in: "f32", "bf16"
+  double flops = 0;             // a second; 0: not known
+  double bytes = 0;             // of memory, a second; 0: not known
+};
+RankRates rank_rates(const trace::Run& run, const JobFacts& facts, const MachineRates& machine);
+
+// A layer in training: forward once and backward twice its operations and bytes.
+struct LayerPoint {
+  std::string name = {}, operation = {};
+  double flops = 0, bytes = 0, seconds = 0;  // of all ranks, in the window
+  double share = 0;                          // of forward and backward
+  std::string bound = {};                    // "compute" or "memory": which of the two is its roof; empty: not known
+
+  double intensity() const { return bytes > 0 ? flops / bytes : 0; }
+  double flops_per_second() const { return seconds > 0 ? flops / seconds : 0; }  // of one rank
+};
+
+struct LayerRoofline {
+  RankRates rates = {};
+  std::vector<LayerPoint> layers = {};  // in the order of the network
+  std::string text = {};                // one sentence
+
+  // What a rank could reach at that intensity. 0: not known.
+  double roof(double intensity) const;
+};
+
+// Times are those of modules' spans, without waiting for other ranks and without modules inside. Where there are none,
+// or where a device works behind the program's back so that they tell nothing, the network as a whole is the only
+// layer: the time of forward and backward, or of the device's kernels (of the steps, where
+// those were not recorded). Evaluation does not count.
+// None: the trace does not tell what layers cost, or has no times for them.
+std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Window& window, const JobFacts& facts,
+                                               const MachineRates& machine);
+
+// The part "roofline" of the document; "text" besides its keys.
+nlohmann::ordered_json to_json(const LayerRoofline& roofline);
+
+}  // namespace ronde::report

@@ -1,0 +1,88 @@
+#include "ronde/report/run/bounded_run.h"
+
+#include <gtest/gtest.h>
+
+#include "ronde/base/testing/folder.h"
+#include "ronde/report/document.h"
+#include "ronde/report/testing/generate.h"
+
+namespace ronde::report {
+namespace {
+
+class BoundedRuns : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new tests::Folder;
+    testing::generate({.folder = folder_->path(), .ranks = 2, .steps = 400, .shape = {.layers = 2}});
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static std::filesystem::path folder() { return folder_->path(); }
+  static std::size_t spans(const trace::Run& run) {
+    std::size_t sum = 0;
+    for (const trace::RankTrace& rank : run.ranks)
+      for (const trace::Lane& lane : rank.lanes) sum += lane.spans.size();
+    return sum;
+  }
+  static tests::Folder* folder_;
+};
+tests::Folder* BoundedRuns::folder_ = nullptr;
+
+constexpr std::uint64_t kLittle = 400'000;
+
+TEST_F(BoundedRuns, WhatFitsIsReadAsAWhole) {
+  for (const std::uint64_t memory : {std::uint64_t{0}, std::uint64_t{1} << 30, std::uint64_t{6'000'000}}) {
+    const BoundedRun read = read_bounded(folder(), {.memory = memory});
+    EXPECT_EQ(read.left_out, "") << memory;
+    EXPECT_EQ(read.run.ranks.at(1).steps.size(), 400u) << memory;
+  }
+}
+
+TEST_F(BoundedRuns, OfALongRunStepsInTheMiddleAreRead) {
+  const BoundedRun read = read_bounded(folder(), {.memory = kLittle});
+  ASSERT_EQ(read.run.ranks.size(), 2u);
+  const auto& steps = read.run.ranks[0].steps;
+  ASSERT_GT(steps.size(), 10u);
+  ASSERT_LT(steps.size(), 100u);
+  EXPECT_EQ(steps.front().number, *read.steps.first);
+  EXPECT_EQ(steps.back().number, *read.steps.last);
+  EXPECT_NEAR(static_cast<double>(*read.steps.first + *read.steps.last) / 2, 200, 2);
+  EXPECT_EQ(read.run.ranks[1].steps.size(), steps.size());
+  EXPECT_TRUE(read.run.problems.empty()) << read.run.problems.front();
+  EXPECT_TRUE(read.run.ranks[0].ended);
+  EXPECT_EQ(read.run.ranks[1].host, "node0");
+  EXPECT_LE(spans(read.run) * sizeof(trace::LaneSpan), kLittle);
+  for (const trace::RankTrace& rank : read.run.ranks) {
+    EXPECT_GE(rank.time.begin, steps.front().time.begin - 1'000'000);
+    EXPECT_LE(rank.time.end, steps.back().time.end + 1'000'000) << "nothing goes on beyond the window";
+  }
+  EXPECT_NE(read.left_out.find("the middle of 0 to 399"), std::string::npos) << read.left_out;
+}
+
+TEST_F(BoundedRuns, StepsThatAreAskedForAreReadAndNoOthers) {
+  const BoundedRun read = read_bounded(folder(), {.steps = {.first = 20, .last = 25}, .memory = kLittle});
+  EXPECT_EQ(read.left_out, "");
+  EXPECT_EQ(read.run.ranks.at(0).steps.size(), 6u);
+  EXPECT_EQ(read.run.ranks.at(0).steps.front().number, 20);
+  const BoundedRun open = read_bounded(folder(), {.steps = {.first = 300, .last = {}}, .memory = kLittle});
+  EXPECT_NE(open.left_out.find("the middle of 300 to 399"), std::string::npos) << open.left_out;
+}
+
+TEST_F(BoundedRuns, AWindowGivesTheSameFiguresAsTheSameStepsOfTheWhole) {
+  const BoundedRun read = read_bounded(folder(), {.memory = kLittle});
+  const auto bounded = document_of({folder()}, {.memory = kLittle});
+  const auto whole = document_of({folder()}, {.steps = read.steps, .memory = 0});
+  EXPECT_EQ(bounded["problems"][0], read.left_out);
+  EXPECT_EQ(bounded["window"]["first_step"], whole["window"]["first_step"]);
+  EXPECT_EQ(bounded["window"]["steps"], whole["window"]["steps"]);
+  EXPECT_NEAR(bounded["efficiency"]["tree"]["value"].get<double>(), whole["efficiency"]["tree"]["value"].get<double>(),
+              1e-3);
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (const char* key : {"total", "compute", "optimizer", "exposed", "input"})
+      EXPECT_NEAR(bounded["steps"]["ranks"][rank][key].get<double>(), whole["steps"]["ranks"][rank][key].get<double>(),
+                  1e-3)
+          << key;
+}
+
+}  // namespace
+}  // namespace ronde::report

@@ -1,0 +1,130 @@
+#include "ronde/report/run/job_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "ronde/base/error.h"
+#include "ronde/base/system/rates_file.h"
+#include "ronde/base/text/format.h"
+
+namespace ronde::report {
+namespace {
+
+using Json = nlohmann::json;
+using trace::RankTrace;
+
+std::string text(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double number(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  const double value = found != json.end() && found->is_number() ? found->get<double>() : 0;
+  return std::isfinite(value) && value > 0 && value < 1e18 ? value : 0;
+}
+
+// A rank's metadata of that key. Null: there is none, or it is no JSON of the right kind.
+Json read(const RankTrace& rank, const char* key, bool is_list, std::vector<std::string>& problems) {
+  const auto found = rank.metadata.find(key);
+  if (found == rank.metadata.end()) return {};
+  Json json = Json::parse(found->second, nullptr, false);
+  if (!json.is_discarded() && (is_list ? json.is_array() : json.is_object())) return json;
+  problems.push_back(fmt::format("what rank {} recorded about '{}' cannot be read", rank.rank, key));
+  return {};
+}
+
+void read_job(const Json& json, JobFacts& facts) {
+  facts.recipe = text(json, "recipe");
+  facts.network = text(json, "network");
+  facts.data = text(json, "data");
+  facts.precision = text(json, "precision");
+  facts.optimizer = text(json, "optimizer");
+  facts.device = text(json, "device");
+  facts.processor = text(json, "processor");
+  facts.batch = static_cast<std::int64_t>(number(json, "batch"));
+  facts.samples = static_cast<std::int64_t>(number(json, "samples"));
+  facts.parameters = static_cast<std::int64_t>(number(json, "parameters"));
+  facts.threads = static_cast<int>(std::min(number(json, "threads"), 1e6));
+  facts.cores = static_cast<int>(std::min(number(json, "cores"), 1e6));
+  if (const auto found = json.find("settings"); found != json.end() && found->is_object())
+    for (const auto& [key, value] : found->items())
+      if (value.is_string()) facts.settings[key] = value.get<std::string>();
+}
+
+void read_layers(const Json& json, JobFacts& facts) {
+  for (const Json& layer : json)
+    if (layer.is_object())
+      facts.layers.push_back({.name = text(layer, "name"),
+                              .operation = text(layer, "operation"),
+                              .flops = number(layer, "flops"),
+                              .bytes = number(layer, "bytes"),
+                              .parameters = number(layer, "parameters")});
+}
+
+void read_rates_of(const RankTrace& rank, JobFacts& facts, std::vector<std::string>& problems) {
+  const Json json = read(rank, "machine rates", false, problems);
+  if (facts.rates || json.is_null()) return;
+  try {
+    facts.rates = rates_from_json(json);
+  } catch (const Error& error) {
+    problems.push_back(
+        fmt::format("what rank {} recorded about 'machine rates' cannot be used: {}", rank.rank, error.message()));
+  }
+}
+
+void read_memory(const trace::Run& run, const RankTrace& rank, JobFacts& facts) {
+  const auto name = run.names.find("memory in use");
+  for (const trace::CounterSeries& series : rank.counters)
+    if (series.name == name)
+      for (const auto& point : series.points) facts.memory_bytes = std::max(facts.memory_bytes, point.value);
+}
+
+bool is_one_of(const std::optional<std::string>& text, std::initializer_list<std::string_view> words) {
+  return text && std::ranges::find(words, *text) != words.end();
+}
+
+}  // namespace
+
+std::optional<std::string> setting(const JobFacts& facts, const std::string& key) {
+  const auto found = facts.settings.find(key);
+  return found == facts.settings.end() ? std::nullopt : std::optional(found->second);
+}
+
+// As setting.cc reads them.
+bool is_off(const JobFacts& facts, const std::string& key) {
+  return is_one_of(setting(facts, key), {"false", "off", "no", "0"});
+}
+
+bool is_on(const JobFacts& facts, const std::string& key) {
+  return is_one_of(setting(facts, key), {"true", "on", "yes", "1"});
+}
+
+JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
+  JobFacts facts;
+  std::set<std::string> hosts;
+  for (const RankTrace& rank : run.ranks) {
+    hosts.insert(rank.host);
+    if (facts.network.empty()) {
+      if (const Json job = read(rank, "job", false, problems); !job.is_null()) read_job(job, facts);
+      if (const Json layers = read(rank, "layers", true, problems); !layers.is_null()) read_layers(layers, facts);
+    }
+    read_rates_of(rank, facts, problems);
+    if (const Json own = read(rank, "rank facts", false, problems); !own.is_null()) {
+      if (own.contains("bound")) facts.bound[rank.rank] = text(own, "bound");
+      if (const double clock = number(own, "clock_ghz"); clock > 0) facts.clock_ghz[rank.rank] = clock;
+      const double limit = number(own, "memory_limit_bytes");
+      if (limit > 0)
+        facts.memory_limit_bytes = facts.memory_limit_bytes > 0 ? std::min(facts.memory_limit_bytes, limit) : limit;
+    }
+    read_memory(run, rank, facts);
+  }
+  facts.nodes = static_cast<int>(hosts.size());
+  return facts;
+}
+
+}  // namespace ronde::report

@@ -1,0 +1,134 @@
+#include "ronde/train/checkpoint/checkpoint_writer.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "ronde/base/system/clock.h"
+#include "ronde/models/safetensors.h"
+#include "ronde/trace/span.h"
+#include "ronde/train/checkpoint/checkpoint_share.h"
+
+namespace ronde::train {
+namespace {
+
+std::size_t bytes_of(const TensorMap& tensors) {
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += models::stored_bytes(tensor);
+  return bytes;
+}
+
+// In memory of their own, as they will be written.
+void copy_tensors(TensorMap& tensors) {
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : tensors) {
+    torch::Tensor copy = torch::empty(tensor.sizes(), torch::TensorOptions(tensor.scalar_type()));
+    copy.copy_(tensor);
+    tensor = std::move(copy);
+  }
+}
+
+}  // namespace
+
+struct CheckpointWriter::Impl {
+  explicit Impl(CheckpointWriterOptions asked) : options(std::move(asked)) {}
+
+  const CheckpointWriterOptions options;
+  std::thread thread;
+  std::atomic<bool> busy = false;
+  std::mutex mutex;  // guards what follows
+  std::optional<Error> error;
+  std::optional<std::filesystem::path> newest;
+  std::optional<CheckpointCost> cost;
+
+  void fail(const Error& failure) {
+    const std::lock_guard lock(mutex);
+    if (!error) error = failure;
+  }
+
+  // Whatever goes wrong waits for take_error().
+  template <class Work>
+  bool guarded(const Work& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& failure) {
+      fail(failure);
+    } catch (const std::exception& failure) {
+      fail(Error(Error::Kind::System, fmt::format("a checkpoint could not be written: {}", failure.what())));
+    }
+    return false;
+  }
+
+  // `lost`: what training has lost by it so far; nothing: it waits until this is done.
+  void write(const CheckpointShare& share, std::chrono::nanoseconds begin,
+             std::optional<std::chrono::nanoseconds> lost) {
+    guarded([&] {
+      const trace::Span span("checkpoint write", "checkpoint",
+                             {{"step", share.info.step}, {"bytes", bytes_of(share.model) + bytes_of(share.optimizer)}});
+      auto path = save_share(options.checkpoint, share);
+      const auto total = monotonic_now() - begin;
+      const std::lock_guard lock(mutex);
+      newest = std::move(path);
+      cost = {.lost = lost.value_or(total), .total = total};
+    });
+    busy = false;
+  }
+};
+
+CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  wait();
+}
+
+void CheckpointWriter::save(const Checkpoint& checkpoint) {
+  const auto begin = monotonic_now();
+  wait();
+  CheckpointShare share = take_share(checkpoint, impl_->options.checkpoint);
+  impl_->busy = true;
+  if (!impl_->options.background) return impl_->write(share, begin, {});
+  const bool started = impl_->guarded([&] {
+    {
+      const trace::Span span("checkpoint copy", "checkpoint", {{"step", share.info.step}});
+      copy_tensors(share.model);
+      copy_tensors(share.optimizer);
+    }
+    const auto lost = monotonic_now() - begin;
+    impl_->thread = std::thread([impl = impl_.get(), share = std::move(share), begin, lost] {
+      const trace::Scope scope(impl->options.recorder, "checkpoint");
+      impl->write(share, begin, lost);
+    });
+  });
+  if (!started) impl_->busy = false;
+}
+
+bool CheckpointWriter::busy() const {
+  return impl_->busy;
+}
+
+void CheckpointWriter::wait() {
+  if (!impl_->thread.joinable()) return;
+  std::optional<trace::Span> span;
+  if (impl_->busy) span.emplace(trace::Name("checkpoint wait"), trace::Name("checkpoint"));
+  impl_->thread.join();
+}
+
+std::optional<Error> CheckpointWriter::take_error() {
+  const std::lock_guard lock(impl_->mutex);
+  return std::exchange(impl_->error, std::nullopt);
+}
+
+std::optional<std::filesystem::path> CheckpointWriter::newest() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->newest;
+}
+
+std::optional<CheckpointCost> CheckpointWriter::cost() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->cost;
+}
+
+}  // namespace ronde::train

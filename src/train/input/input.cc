@@ -1,0 +1,62 @@
+#include "ronde/train/input/input.h"
+
+#include "ronde/base/settings/environment.h"
+#include "ronde/data/records.h"
+#include "ronde/data/settings.h"
+#include "ronde/data/tools/advice.h"
+#include "ronde/train/input/device_input.h"
+
+namespace ronde::train {
+
+data::Parts open_data(const Session& session) {
+  const Settings& settings = session.settings();
+  const auto open = [&] {
+    auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
+    source.picture.u8 = touches_on_device(settings, session.device());
+    if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
+    return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">(),
+                            static_cast<std::uint64_t>(settings.get<"data.split_seed">()));
+  };
+  const auto advise = [&](const data::Parts& parts) {
+    const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});
+    const auto facts = data::storage_facts(*parts.train->stored()->records, settings.get<"data.path">());
+    for (const std::string& sentence : data::advise_on_storage(facts)) log.warn("{}", sentence);
+  };
+  if (!data::is_stored(settings.get<"data.name">())) return open();
+  // An error of rank 0 reaches the others when it leaves.
+  std::optional<data::Parts> parts;
+  if (session.rank() == 0) {
+    parts = open();
+    advise(*parts);
+  }
+  if (session.size() > 1) session.world().barrier().wait();
+  return parts ? std::move(*parts) : open();
+}
+
+data::PipelineOptions pipeline_of(const Session& session) {
+  const Settings& settings = session.settings();
+  data::PipelineOptions options = data::pipeline_options(settings);
+  options.say = [log = Log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()})](
+                    const std::string& sentence) { log.warn("{}", sentence); };
+  options.recorder = session.recorder();
+  if (session.device().is_cuda()) options.device = session.device().index();
+  return options;
+}
+
+std::int64_t window_of(const Settings& settings) {
+  return settings.get<"data.shuffle">() == "chunks" ? settings.get<"data.window">() : 0;
+}
+
+std::string why_input_waits(const std::vector<data::StageStats>& stages) {
+  // Who waits for input waits for some stage, even where that had to pause now and then.
+  const std::string limit = data::limiting_stage(stages, 0.5);
+  if (limit.empty()) return "no stage of the input is busy all the time: more data.prefetch may even it out";
+  if (limit == "read") return "reading is the limit: data.cache, packs ('ronde data pack') or a faster disk would help";
+  return fmt::format(
+      "'{}' is the limit: more data.threads where there are cores, smaller pictures ('ronde data pack --short-side'), "
+      "or "
+      "fewer augmentations would help",
+      limit);
+}
+
+}  // namespace ronde::train

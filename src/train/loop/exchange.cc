@@ -1,0 +1,42 @@
+#include "ronde/train/loop/exchange.h"
+
+#include "ronde/base/error.h"
+
+namespace ronde::train {
+
+comm::Compression compression_of(const std::string& name) {
+  if (name == "f16") return comm::Compression::F16;
+  return name == "bf16" ? comm::Compression::BF16 : comm::Compression::None;
+}
+
+comm::ReduceOp reduce_op_of(const std::string& name) {
+  return name == "adasum" ? comm::ReduceOp::Adasum : comm::ReduceOp::Average;
+}
+
+void require_enough_samples(const Settings& settings, int ranks) {
+  const std::int64_t batch = settings.get<"train.batch">(), passes = settings.get<"train.accumulate">();
+  if (batch < ranks * passes)
+    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, ranks,
+                           passes);
+}
+
+std::int64_t checked_sync_every(const Settings& settings) {
+  const std::int64_t every = settings.get<"train.sync_every">();
+  if (every == 1) return every;
+  const auto refuse = [&](const char* key, const std::string& value) {
+    throw Error::bad_input(
+        "{} is '{}', but with train.sync_every = {} ranks average their weights, and gradients do not travel", key,
+        value, every);
+  };
+  if (settings.get<"train.compression">() != "none") refuse("train.compression", settings.get<"train.compression">());
+  if (settings.get<"train.reduce">() != "average") refuse("train.reduce", settings.get<"train.reduce">());
+  return every;
+}
+
+std::int64_t noise_interval(const Settings& settings, int ranks) {
+  const bool parts = ranks > 1 || settings.get<"train.accumulate">() > 1;
+  const bool mean = settings.get<"train.reduce">() == "average" && settings.get<"train.sync_every">() == 1;
+  return parts && mean ? settings.get<"train.noise_scale">() : 0;
+}
+
+}  // namespace ronde::train

@@ -1,0 +1,18 @@
+#include "ronde/train/loop/local_sgd.h"
+
+#include "ronde/parallel/collectives.h"
+#include "ronde/trace/span.h"
+#include "ronde/train/checkpoint/checkpoint_optimizer.h"
+
+namespace ronde::train {
+
+void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
+                      const comm::Group& group) {
+  RONDE_SPAN("average weights");
+  parallel::NamedTensors all = parallel::named(network);
+  for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters()))
+    if (tensor.is_floating_point()) all.emplace_back(name, tensor);  // counts of steps are the same anyway
+  parallel::average_tensors(all, group);
+}
+
+}  // namespace ronde::train

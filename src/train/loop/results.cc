@@ -1,0 +1,115 @@
+#include "ronde/train/loop/results.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ronde/base/text/format.h"
+
+namespace ronde::train {
+namespace {
+
+using data::Target;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+Results begun(const Score& score) {
+  return {.loss = score.mean_loss(), .samples = score.samples};
+}
+
+ClassCount count_of(const Score& score) {
+  return {.hits = score.hits, .falses = score.falses, .misses = score.misses};
+}
+
+void add_labels(Results& results, const Evaluation& found) {
+  const Average f1s = average(found.classes, &f1), precisions = average(found.classes, &precision),
+                recalls = average(found.classes, &recall);
+  results.measures = {
+      {.key = "f1", .name = "F1", .value = f1s.micro},
+      {.key = "precision", .name = "precision", .value = precisions.micro, .detail = true},
+      {.key = "recall", .name = "recall", .value = recalls.micro, .detail = true},
+      {.key = "f1_macro", .name = "macro F1", .value = f1s.macro, .detail = true},
+      {.key = "precision_macro", .name = "precision", .value = precisions.macro, .detail = true},
+      {.key = "recall_macro", .name = "recall", .value = recalls.macro, .detail = true},
+      {.key = "map", .name = "mAP", .value = found.average_precision.mean.macro},
+      {.key = "map_micro", .name = "micro", .value = found.average_precision.mean.micro, .detail = true},
+  };
+  results.by_class_key = "ap_by_class";
+  for (const auto& one : found.average_precision.classes) results.by_class.push_back(one.value_or(kNone));
+}
+
+void add_mask(Results& results, const Evaluation& found) {
+  const double pixels = average(found.classes, &recall).micro;
+  results.measures = {
+      {.key = "iou", .name = "IoU", .value = average(found.classes, &iou).macro},
+      {.key = "pixel_accuracy", .name = "pixel accuracy", .value = pixels, .percent = true},
+  };
+  results.by_class_key = "iou_by_class";
+  for (const ClassCount& one : found.classes) results.by_class.push_back(one == ClassCount{} ? kNone : iou(one));
+}
+
+}  // namespace
+
+bool Results::reached(double target) const {
+  if (measures.empty()) return false;
+  const Measure& main = measures.front();
+  return main.key == "mse" ? samples > 0 && main.value <= target : main.value >= target;
+}
+
+Results results_of(const Score& score, Target target) {
+  Results results = begun(score);
+  switch (target) {
+    case Target::Class:
+      results.measures = {
+          {.key = "accuracy", .name = "accuracy", .value = score.accuracy(), .percent = true},
+          {.key = "accuracy5", .name = "top 5", .value = score.accuracy5(), .percent = true, .detail = true}};
+      break;
+    case Target::Labels: results.measures = {{.key = "f1", .name = "F1", .value = f1(count_of(score))}}; break;
+    case Target::Mask:
+      results.measures = {
+          {.key = "pixel_accuracy", .name = "pixel accuracy", .value = recall(count_of(score)), .percent = true}};
+      break;
+    case Target::Input:  // its loss is the mean squared error
+      results.measures = {{.key = "mse", .name = "MSE", .value = score.mean_loss()}};
+      break;
+  }
+  return results;
+}
+
+Results results_of(const Evaluation& evaluation, Target target) {
+  if (target == Target::Class || target == Target::Input) return results_of(evaluation.score, target);
+  Results results = begun(evaluation.score);
+  if (target == Target::Labels)
+    add_labels(results, evaluation);
+  else
+    add_mask(results, evaluation);
+  return results;
+}
+
+std::string text_of(const Measure& measure, int decimals) {
+  return measure.percent ? fmt::format("{:.{}f}%", 100 * measure.value, decimals)
+                         : fmt::format("{:.{}f}", measure.value, decimals + 2);
+}
+
+std::string text_of(const Results& results, bool details) {
+  std::string text = fmt::format("loss {:.4f}", results.loss);
+  bool inside = false;
+  for (const Measure& measure : results.measures) {
+    if (measure.detail && !details) continue;
+    if (inside && !measure.detail) text += ")";
+    if (measure.detail)
+      text += fmt::format("{}{}: {}", inside ? ", " : " (", measure.name, text_of(measure, 2));
+    else
+      text += fmt::format(", {} {}", measure.name, text_of(measure, 2));
+    inside = measure.detail;
+  }
+  return inside ? text + ")" : text;
+}
+
+std::string by_class_text(const Results& results) {
+  std::string text;
+  for (const double value : results.by_class)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", std::isnan(value) ? "-" : fmt::format("{:.4f}", value));
+  return text;
+}
+
+}  // namespace ronde::train
