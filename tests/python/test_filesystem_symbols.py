@@ -36,10 +36,23 @@ def of_libtorch(found: dict[str, set[str]]) -> dict[str, set[str]]:
     return {library: names for library, names in found.items() if "torch" in library or "c10" in library}
 
 
-@pytest.mark.parametrize("words", [("ronde", "--version"), ("train_test", "--gtest_list_tests")])
-def test_programs(words, build_dir, clean_env, tmp_path):
-    found = bound([build_dir / words[0], *words[1:]], tmp_path, clean_env)
+def torch_is_loaded(program: pathlib.Path) -> bool:
+    return "libtorch_cpu" in subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+
+
+PROGRAMS = [("ronde-train", "--version"), ("ronde-bench", "--version"), ("train_test", "--gtest_list_tests")]
+
+
+@pytest.mark.parametrize("words", PROGRAMS, ids=lambda words: words[0])
+def test_programs_with_libtorch(words, build_dir, clean_env, tmp_path):
+    program = build_dir / words[0]
+    assert torch_is_loaded(program), "without libtorch nothing can end up there, and this test shows nothing"
+    found = bound([program, *words[1:]], tmp_path, clean_env)
     assert not of_libtorch(found)
+
+
+def test_ronde_itself_loads_no_libtorch(build_dir):
+    assert not torch_is_loaded(build_dir / "ronde")
 
 
 def test_the_python_package(build_dir, clean_env, tmp_path):

@@ -44,11 +44,11 @@ def ctrl_c_is_felt_at_once():
 
     late = 20  # seconds after which the other rank comes
     if rank == 0:
-        # The bound is half of what a wait to its end would take.
-        assert interrupted(lambda: hvd.allreduce(torch.ones(3), name="late")) < late / 2
+        # The signal comes after one second, and is looked for 20 times a second.
+        assert interrupted(lambda: hvd.allreduce(torch.ones(3), name="late")) < 3
         handle = hvd.allreduce_async_(torch.ones(3), name="later")
-        assert interrupted(lambda: hvd.synchronize(handle)) < late / 2
-        assert interrupted(hvd.barrier) < late / 2
+        assert interrupted(lambda: hvd.synchronize(handle)) < 3
+        assert interrupted(hvd.barrier) < 3
     else:
         time.sleep(late)
         hvd.allreduce(torch.ones(3), name="late")

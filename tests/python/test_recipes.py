@@ -15,6 +15,7 @@ RECIPES = {
     "imagenet-resnet50-lars": ("accuracy", None),
     "bigearthnet-resnet50": ("mAP", None),
     "cifar10-resnet": ("accuracy", None),
+    "cifar10-resnet20": ("accuracy", None),
     "cifar10-quick": ("accuracy", None),
     "unet-segmentation": ("IoU", ("test_iou", 0.38)),
     "lstm-text": ("accuracy", ("test_accuracy", 0.6)),

@@ -24,6 +24,12 @@ TEST(Recipes, FlagsAndVariablesComeAfter) {
   EXPECT_EQ(settings.get<"model.name">(), "resnet20");
 }
 
+TEST(Recipes, ImagenetBeginsWithTheWeightsOfGoyalEtAl) {
+  const auto recipe = find_recipe("imagenet-resnet50");
+  const auto settings = Settings::load(Environment({}), std::span<const Settings::Flag>(), recipe);
+  EXPECT_EQ(settings.get<"model.name">(), "resnet50-goyal");
+}
+
 TEST(Recipes, AnUnknownOneNamesTheOthers) {
   try {
     find_recipe("mnits");
