@@ -1,4 +1,4 @@
-// The mesh's end that is called: who connects is a stranger until it has proven that it is a rank of this job.
+// The mesh's accepting end: a connection is unverified until it has proven that it comes from a rank of this job.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -28,8 +28,8 @@ void Mesh::accept_all(std::size_t listener) {
       let_in(std::move(socket));
     } else if (!has_run_out(errno)) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    } else if (!strangers_.empty()) {
-      strangers_.erase(strangers_.begin());
+    } else if (!unverified_.empty()) {
+      unverified_.erase(unverified_.begin());
     } else {
       pause_listening();
     }
@@ -37,18 +37,20 @@ void Mesh::accept_all(std::size_t listener) {
 }
 
 void Mesh::let_in(FileDescriptor socket) {
-  if (strangers_.size() >= options_.most_strangers + options_.endpoints.size()) strangers_.erase(strangers_.begin());
-  prepare_connection(socket.get(), options_.patience);
+  if (unverified_.size() >= options_.most_unverified + options_.endpoints.size())
+    unverified_.erase(unverified_.begin());
+  prepare_connection(socket.get(), options_.peer_timeout);
   std::uint64_t id = 0;
   do {
     id = next_id_++ & kNumber;
-  } while (incoming_.contains(id) || strangers_.contains(id));
-  watch(EPOLL_CTL_ADD, socket.get(), kStranger | id, EPOLLIN);
-  strangers_.emplace(id, Stranger{.socket = std::move(socket),
-                                  .handshake = {options_.secret, options_.rank,
-                                                static_cast<int>(options_.endpoints.size()), random_bytes()},
-                                  .until = Deadline::after(options_.patience)});
-  wake_within(options_.patience);
+  } while (incoming_.contains(id) || unverified_.contains(id));
+  watch(EPOLL_CTL_ADD, socket.get(), kUnverified | id, EPOLLIN);
+  unverified_.emplace(id,
+                      UnverifiedConnection{.socket = std::move(socket),
+                                           .handshake = {options_.secret, options_.rank,
+                                                         static_cast<int>(options_.endpoints.size()), random_bytes()},
+                                           .until = Deadline::after(options_.peer_timeout)});
+  wake_within(options_.peer_timeout);
 }
 
 // Whoever calls waits in the kernel's queue. To look for it all the time would keep a core busy and help nobody.
@@ -72,33 +74,33 @@ void Mesh::resume_listening() {
   for (std::size_t i = 0; i < listeners_.size(); ++i) accept_all(i);
 }
 
-// False when it is over with it as a stranger.
-bool Mesh::hear_stranger(std::uint64_t id, Stranger& stranger) {
+// False when it is no unverified connection any more.
+bool Mesh::read_unverified(std::uint64_t id, UnverifiedConnection& connection) {
   using State = ListenerHandshake::State;
   std::array<char, 64> bytes;
-  while (stranger.handshake.wants() > 0) {
+  while (connection.handshake.wants() > 0) {
     const ssize_t got =
-        recv(stranger.socket.get(), bytes.data(), std::min(bytes.size(), stranger.handshake.wants()), MSG_DONTWAIT);
+        recv(connection.socket.get(), bytes.data(), std::min(bytes.size(), connection.handshake.wants()), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (got <= 0) return false;
-    const std::string reply = stranger.handshake.add({bytes.data(), static_cast<std::size_t>(got)});
+    const std::string reply = connection.handshake.add({bytes.data(), static_cast<std::size_t>(got)});
     // A fresh connection has room for so little.
-    if (!reply.empty() && ::send(stranger.socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+    if (!reply.empty() && ::send(connection.socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
                               static_cast<ssize_t>(reply.size()))
       return false;
   }
-  if (stranger.handshake.state() != State::Accepted) return false;
-  watch(EPOLL_CTL_MOD, stranger.socket.get(), kIncoming | id, EPOLLIN);
+  if (connection.handshake.state() != State::Accepted) return false;
+  watch(EPOLL_CTL_MOD, connection.socket.get(), kIncoming | id, EPOLLIN);
   Incoming& in = incoming_[id];
-  in.socket = std::move(stranger.socket);
-  in.peer = stranger.handshake.peer();
+  in.socket = std::move(connection.socket);
+  in.peer = connection.handshake.peer();
   heard_.insert(in.peer);
   return false;
 }
 
-void Mesh::expire_strangers() {
-  while (!strangers_.empty() && strangers_.begin()->second.until.passed()) strangers_.erase(strangers_.begin());
-  if (!strangers_.empty()) wake_within(*strangers_.begin()->second.until.left());
+void Mesh::expire_unverified() {
+  while (!unverified_.empty() && unverified_.begin()->second.until.passed()) unverified_.erase(unverified_.begin());
+  if (!unverified_.empty()) wake_within(*unverified_.begin()->second.until.left());
 }
 
 }  // namespace ronde::comm::detail

@@ -29,7 +29,7 @@ void Mesh::hear_timer() {
 // Each of these asks to be woken again for what is not over yet.
 void Mesh::look_at_times() {
   resume_listening();
-  expire_strangers();
+  expire_unverified();
   give_up_doubtful();
   for (auto& [peer, out] : outgoing_) look_at_attempt(peer, out);
   for (auto& [peer, out] : outgoing_) look_at_health(peer, out);
@@ -39,11 +39,11 @@ void Mesh::look_at_attempt(int peer, Outgoing& out) {
   using State = Outgoing::State;
   const bool tries = out.state == State::Connecting || out.state == State::Greeting || out.state == State::Pausing;
   if (!tries) return;
-  if (!out.until.passed()) return wake_within(out.until.left().value_or(options_.patience));
+  if (!out.until.passed()) return wake_within(out.until.left().value_or(options_.peer_timeout));
   if (out.state == State::Pausing) return begin_round(peer, out);
   const bool greeting = out.state == State::Greeting;
-  connect_failed(peer, out, fmt::format("no answer for {} s", options_.patience.count()),
-                 greeting ? Again::Maybe : Again::No);
+  connect_failed(peer, out, fmt::format("no answer for {} s", options_.peer_timeout.count()),
+                 greeting ? Retry::Maybe : Retry::No);
 }
 
 void Mesh::look_at_health(int peer, Outgoing& out) {
@@ -52,7 +52,7 @@ void Mesh::look_at_health(int peer, Outgoing& out) {
   out.outstanding = sample && sample->outstanding;
   if (!out.outstanding) return;
   if (out.health.is_lost(*sample))
-    return lose(peer, fmt::format("its machine has not answered for {} s", options_.patience.count()));
+    return lose(peer, fmt::format("its machine has not answered for {} s", options_.peer_timeout.count()));
   wake_within(out.health.interval());
 }
 

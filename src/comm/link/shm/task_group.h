@@ -12,11 +12,11 @@ namespace ronde::comm::detail {
 
 // Tasks that go on side by side. Others may be added while they run.
 //
-//   Together together;
-//   together.add(receive(...));
-//   together.add(send(...));
-//   co_await together.run();
-class Together {
+//   TaskGroup tasks;
+//   tasks.add(receive(...));
+//   tasks.add(send(...));
+//   co_await tasks.run();
+class TaskGroup {
  public:
   // Returns whether it is done, to be looked at later.
   std::shared_ptr<const bool> add(Task task) {

@@ -12,16 +12,16 @@ namespace ronde::comm::detail {
 
 // Memory for messages. A copy is the same memory; it lives as long as anyone has one, so that a message may still be on
 // its way when whoever sent it has given up.
-class Cargo {
+class SharedBuffer {
  public:
-  Cargo() = default;
-  explicit Cargo(std::size_t bytes) : keep_(new std::byte[bytes]), bytes_(keep_.get(), bytes) {}
+  SharedBuffer() = default;
+  explicit SharedBuffer(std::size_t bytes) : keep_(new std::byte[bytes]), bytes_(keep_.get(), bytes) {}
 
   std::byte* data() const { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
   std::span<std::byte> bytes() const { return bytes_; }
-  Cargo part(std::size_t begin, std::size_t size) const {
-    Cargo part = *this;
+  SharedBuffer part(std::size_t begin, std::size_t size) const {
+    SharedBuffer part = *this;
     part.bytes_ = bytes_.subspan(begin, size);
     return part;
   }
@@ -40,21 +40,21 @@ struct Tag {
 };
 
 // A message on its way, in or out.
-struct ParcelState {
+struct MessageState {
   bool done = false;
 };
-using Parcel = std::shared_ptr<const ParcelState>;
+using PendingMessage = std::shared_ptr<const MessageState>;
 
 // Carries messages between ranks that share no memory. Nothing blocks: things move on in pump(). Belongs to whoever
 // carries the engine's work.
-class Post {
+class Transport {
  public:
-  virtual ~Post() = default;
+  virtual ~Transport() = default;
 
-  // Done when the cargo may be used again. A message to a rank that is gone is never done.
-  virtual Parcel send(int to, Tag tag, Cargo cargo) = 0;
-  // Done when the cargo is there. REQUIRES: as many bytes as were sent.
-  virtual Parcel receive(int from, Tag tag, Cargo cargo) = 0;
+  // Done when the buffer may be used again. A message to a rank that is gone is never done.
+  virtual PendingMessage send(int to, Tag tag, SharedBuffer buffer) = 0;
+  // Done when the message is in the buffer. REQUIRES: as many bytes as were sent.
+  virtual PendingMessage receive(int from, Tag tag, SharedBuffer buffer) = 0;
 
   // Moves on what can move; true when anything did.
   virtual bool pump() = 0;
@@ -62,8 +62,8 @@ class Post {
   virtual bool must_be_pumped() const = 0;
 };
 
-inline auto arrives(Parcel parcel) {
-  return until([parcel = std::move(parcel)] { return parcel->done; });
+inline auto arrives(PendingMessage message) {
+  return until([message = std::move(message)] { return message->done; });
 }
 
 }  // namespace ronde::comm::detail

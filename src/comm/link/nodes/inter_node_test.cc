@@ -1,4 +1,4 @@
-#include "ronde/comm/link/nodes/between.h"
+#include "ronde/comm/link/nodes/inter_node.h"
 
 #include <bit>
 #include <cmath>
@@ -12,20 +12,20 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/comm/link/nodes/neighbours.h"
+#include "ronde/comm/link/nodes/peers.h"
 #include "ronde/comm/link/shm/layout.h"
-#include "ronde/comm/link/shm/together.h"
+#include "ronde/comm/link/shm/task_group.h"
 #include "ronde/comm/math/reduce_reference.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-// A post between ranks of one thread: what is sent lies there until it is asked for.
-class Letterbox {
+// A transport between ranks of one thread: what is sent lies there until it is asked for.
+class Mailbox {
  public:
-  struct Letter {
-    Cargo cargo;
-    std::shared_ptr<ParcelState> parcel;
+  struct Message {
+    SharedBuffer buffer;
+    std::shared_ptr<MessageState> message;
   };
   using Key = std::tuple<int, int, std::uint32_t, std::uint32_t>;
 
@@ -33,76 +33,77 @@ class Letterbox {
     auto& out = sent_[key];
     auto& in = asked_[key];
     while (!out.empty() && !in.empty()) {
-      ASSERT_EQ(out.front().cargo.size(), in.front().cargo.size());
-      std::memcpy(in.front().cargo.data(), out.front().cargo.data(), in.front().cargo.size());
-      out.front().parcel->done = in.front().parcel->done = true;
+      ASSERT_EQ(out.front().buffer.size(), in.front().buffer.size());
+      std::memcpy(in.front().buffer.data(), out.front().buffer.data(), in.front().buffer.size());
+      out.front().message->done = in.front().message->done = true;
       out.erase(out.begin());
       in.erase(in.begin());
     }
   }
-  std::map<Key, std::vector<Letter>> sent_, asked_;
+  std::map<Key, std::vector<Message>> sent_, asked_;
   std::size_t bytes = 0;
 };
 
-class TestPost final : public Post {
+class TestTransport final : public Transport {
  public:
-  TestPost(Letterbox& box, int rank) : box_(box), rank_(rank) {}
-  Parcel send(int to, Tag tag, Cargo cargo) override {
-    box_.bytes += cargo.size();
-    return put(box_.sent_, {rank_, to, tag.channel, tag.lane}, std::move(cargo));
+  TestTransport(Mailbox& box, int rank) : box_(box), rank_(rank) {}
+  PendingMessage send(int to, Tag tag, SharedBuffer buffer) override {
+    box_.bytes += buffer.size();
+    return put(box_.sent_, {rank_, to, tag.channel, tag.lane}, std::move(buffer));
   }
-  Parcel receive(int from, Tag tag, Cargo cargo) override {
-    return put(box_.asked_, {from, rank_, tag.channel, tag.lane}, std::move(cargo));
+  PendingMessage receive(int from, Tag tag, SharedBuffer buffer) override {
+    return put(box_.asked_, {from, rank_, tag.channel, tag.lane}, std::move(buffer));
   }
   bool pump() override { return false; }
   bool must_be_pumped() const override { return false; }
 
  private:
-  Parcel put(std::map<Letterbox::Key, std::vector<Letterbox::Letter>>& where, const Letterbox::Key& key, Cargo cargo) {
-    auto parcel = std::make_shared<ParcelState>();
-    where[key].push_back({std::move(cargo), parcel});
+  PendingMessage put(std::map<Mailbox::Key, std::vector<Mailbox::Message>>& where, const Mailbox::Key& key,
+                     SharedBuffer buffer) {
+    auto message = std::make_shared<MessageState>();
+    where[key].push_back({std::move(buffer), message});
     box_.meet(key);
-    return parcel;
+    return message;
   }
-  Letterbox& box_;
+  Mailbox& box_;
   const int rank_;
 };
 
-class Betweens : public testing::TestWithParam<std::tuple<Between, int>> {
+class InterNodeAllreduce : public testing::TestWithParam<std::tuple<InterNodeAlgorithm, int>> {
  protected:
   // Everyone's values after an allreduce of `count` values.
   std::vector<std::vector<float>> run(std::size_t count, double scale) {
     const auto [algorithm, nodes] = GetParam();
-    std::vector<std::unique_ptr<TestPost>> posts;
-    std::vector<Circle> circles;
-    std::vector<Cargo> cargos;
+    std::vector<std::unique_ptr<TestTransport>> transports;
+    std::vector<NodeGroup> groups;
+    std::vector<SharedBuffer> buffers;
     std::vector<int> ranks;
     for (int node = 0; node < nodes; ++node) ranks.push_back(3 * node);
     for (int node = 0; node < nodes; ++node) {
-      posts.push_back(std::make_unique<TestPost>(box_, 3 * node));
-      circles.push_back({.post = *posts.back(), .ranks = ranks, .me = node, .tag = {.channel = 5, .lane = 2}});
-      cargos.emplace_back(count * sizeof(float));
+      transports.push_back(std::make_unique<TestTransport>(box_, 3 * node));
+      groups.push_back({.transport = *transports.back(), .ranks = ranks, .me = node, .tag = {.channel = 5, .lane = 2}});
+      buffers.emplace_back(count * sizeof(float));
       for (std::size_t i = 0; i < count; ++i) {
         const float value = static_cast<float>(node + 1) * static_cast<float>(i % 100);
-        std::memcpy(cargos.back().data() + i * sizeof(float), &value, sizeof(value));
+        std::memcpy(buffers.back().data() + i * sizeof(float), &value, sizeof(value));
       }
     }
-    Together together;
-    for (std::size_t n = 0; n < circles.size(); ++n)
-      together.add(allreduce_between(circles[n], algorithm, cargos[n], {.dtype = DType::F32, .scale = scale}));
-    Task all = together.run();
+    TaskGroup tasks;
+    for (std::size_t n = 0; n < groups.size(); ++n)
+      tasks.add(allreduce_inter_node(groups[n], algorithm, buffers[n], {.dtype = DType::F32, .scale = scale}));
+    Task all = tasks.run();
     EXPECT_TRUE(all.advance());
     std::vector<std::vector<float>> results;
-    for (const Cargo& cargo : cargos) {
+    for (const SharedBuffer& buffer : buffers) {
       results.emplace_back(count);
-      if (count > 0) std::memcpy(results.back().data(), cargo.data(), cargo.size());
+      if (count > 0) std::memcpy(results.back().data(), buffer.data(), buffer.size());
     }
     return results;
   }
-  Letterbox box_;
+  Mailbox box_;
 };
 
-TEST_P(Betweens, EveryoneGetsTheScaledSum) {
+TEST_P(InterNodeAllreduce, EveryoneGetsTheScaledSum) {
   const int nodes = std::get<1>(GetParam());
   for (const std::size_t count : {0, 1, 2, 7, 1000}) {
     for (const double scale : {1.0, 0.5}) {
@@ -113,62 +114,62 @@ TEST_P(Betweens, EveryoneGetsTheScaledSum) {
   }
 }
 
-TEST_P(Betweens, SendsAsManyBytesAsItShould) {
+TEST_P(InterNodeAllreduce, SendsAsManyBytesAsItShould) {
   const auto [algorithm, nodes] = GetParam();
   const auto n = static_cast<std::size_t>(nodes), bytes = n * 1000 * sizeof(float);
   run(n * 1000, 1.0);
   switch (algorithm) {
-    case Between::Gather: EXPECT_EQ(box_.bytes, n * (n - 1) * bytes); break;
-    case Between::Doubling: EXPECT_LE(box_.bytes, 3 * n * bytes); break;
+    case InterNodeAlgorithm::Gather: EXPECT_EQ(box_.bytes, n * (n - 1) * bytes); break;
+    case InterNodeAlgorithm::Doubling: EXPECT_LE(box_.bytes, 3 * n * bytes); break;
     default: EXPECT_EQ(box_.bytes, 2 * (n - 1) * bytes);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Betweens,
-                         testing::Combine(testing::ValuesIn(kAllBetween), testing::Values(2, 3, 4, 5, 8)),
+INSTANTIATE_TEST_SUITE_P(All, InterNodeAllreduce,
+                         testing::Combine(testing::ValuesIn(kAllInterNode), testing::Values(2, 3, 4, 5, 8)),
                          [](const auto& test) {
                            return std::string(name(std::get<0>(test.param))) + std::to_string(std::get<1>(test.param));
                          });
 
 // Values of 16 bits against f64: whatever the algorithm, each result is as if it had been rounded once.
 struct HalfCase {
-  Between algorithm;
+  InterNodeAlgorithm algorithm;
   int nodes;
   DType dtype;
 };
 
-class BetweenHalves : public testing::TestWithParam<std::tuple<Between, int, DType>> {
+class InterNodeHalves : public testing::TestWithParam<std::tuple<InterNodeAlgorithm, int, DType>> {
  protected:
   static constexpr std::size_t kCount = 500;
   HalfCase now() const { return std::make_from_tuple<HalfCase>(GetParam()); }
   // Everyone's values, from those of each node.
   std::vector<Bytes> run(const std::vector<Bytes>& inputs, double scale) {
     const auto [algorithm, nodes, dtype] = now();
-    std::vector<std::unique_ptr<TestPost>> posts;
+    std::vector<std::unique_ptr<TestTransport>> transports;
     std::vector<int> ranks(static_cast<std::size_t>(nodes));
     std::iota(ranks.begin(), ranks.end(), 0);
-    std::vector<Circle> circles;
+    std::vector<NodeGroup> groups;
     for (const int rank : ranks) {
-      posts.push_back(std::make_unique<TestPost>(box_, rank));
-      circles.push_back({.post = *posts.back(), .ranks = ranks, .me = rank});
+      transports.push_back(std::make_unique<TestTransport>(box_, rank));
+      groups.push_back({.transport = *transports.back(), .ranks = ranks, .me = rank});
     }
-    std::vector<Cargo> cargos;
-    Together together;
-    for (std::size_t n = 0; n < circles.size(); ++n) {
-      cargos.emplace_back(inputs[n].size());
-      std::memcpy(cargos[n].data(), inputs[n].data(), inputs[n].size());
-      together.add(allreduce_between(circles[n], algorithm, cargos[n], {.dtype = dtype, .scale = scale}));
+    std::vector<SharedBuffer> buffers;
+    TaskGroup tasks;
+    for (std::size_t n = 0; n < groups.size(); ++n) {
+      buffers.emplace_back(inputs[n].size());
+      std::memcpy(buffers[n].data(), inputs[n].data(), inputs[n].size());
+      tasks.add(allreduce_inter_node(groups[n], algorithm, buffers[n], {.dtype = dtype, .scale = scale}));
     }
-    Task all = together.run();
+    Task all = tasks.run();
     EXPECT_TRUE(all.advance());
     std::vector<Bytes> results;
-    for (const Cargo& cargo : cargos) results.emplace_back(cargo.data(), cargo.data() + cargo.size());
+    for (const SharedBuffer& buffer : buffers) results.emplace_back(buffer.data(), buffer.data() + buffer.size());
     return results;
   }
-  Letterbox box_;
+  Mailbox box_;
 };
 
-TEST_P(BetweenHalves, AreRoundedOnce) {
+TEST_P(InterNodeHalves, AreRoundedOnce) {
   const auto [algorithm, nodes, dtype] = now();
   const double step = dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
   std::mt19937_64 random(static_cast<std::uint64_t>(nodes));
@@ -190,7 +191,7 @@ TEST_P(BetweenHalves, AreRoundedOnce) {
   }
 }
 
-TEST_P(BetweenHalves, AveragesDoNotOverflow) {
+TEST_P(InterNodeHalves, AveragesDoNotOverflow) {
   const auto [algorithm, nodes, dtype] = now();
   Bytes input(2 * kCount);
   for (std::size_t i = 0; i < kCount; ++i) store_float(dtype, input.data() + 2 * i, 40000);
@@ -199,23 +200,23 @@ TEST_P(BetweenHalves, AveragesDoNotOverflow) {
     for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(load_float(dtype, result.data() + 2 * i), value);
 }
 
-TEST_P(BetweenHalves, TakeNoMoreBytesUpToSixteenNodes) {
+TEST_P(InterNodeHalves, TakeNoMoreBytesUpToSixteenNodes) {
   const auto [algorithm, nodes, dtype] = now();
   const auto n = static_cast<std::size_t>(nodes), bytes = 2 * kCount;
   run(std::vector<Bytes>(n, Bytes(bytes)), 1.0);
   const std::size_t few = 2 * (n - 1) * bytes;  // each byte goes to one node and from there to all others
-  if (algorithm == Between::Gather)
+  if (algorithm == InterNodeAlgorithm::Gather)
     EXPECT_EQ(box_.bytes, n * (n - 1) * bytes);
-  else if (nodes <= kFewNodes || algorithm == Between::Direct)
+  else if (nodes <= kFewNodes || algorithm == InterNodeAlgorithm::Direct)
     EXPECT_EQ(box_.bytes, few);
-  else if (algorithm == Between::Ring)
+  else if (algorithm == InterNodeAlgorithm::Ring)
     EXPECT_EQ(box_.bytes, few / 2 * 3) << "f32 one way, 16 bits the other";
   else
     EXPECT_LE(box_.bytes, 2 * n * bytes * static_cast<std::size_t>(std::bit_width(n))) << "f32 on every hop";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BetweenHalves,
-                         testing::Combine(testing::ValuesIn(kAllBetween), testing::Values(2, 3, 8, 9, 16, 17, 33),
+INSTANTIATE_TEST_SUITE_P(All, InterNodeHalves,
+                         testing::Combine(testing::ValuesIn(kAllInterNode), testing::Values(2, 3, 8, 9, 16, 17, 33),
                                           testing::Values(DType::F16, DType::BF16)),
                          [](const auto& test) {
                            return std::string(name(std::get<0>(test.param))) + std::to_string(std::get<1>(test.param)) +
@@ -225,9 +226,9 @@ INSTANTIATE_TEST_SUITE_P(All, BetweenHalves,
 TEST(TwoSteps, ScaleSumsOfSixteenBitsInTheNode) {
   const auto split = [](DType dtype, ReduceOp op, double scale, std::size_t most) {
     const TwoSteps steps = two_steps({.dtype = dtype, .op = op, .scale = scale}, most);
-    EXPECT_EQ(steps.in_node.scale * steps.between.scale, scale);
+    EXPECT_EQ(steps.in_node.scale * steps.inter_node.scale, scale);
     EXPECT_EQ(steps.in_node.dtype, dtype);
-    EXPECT_EQ(steps.between.op, op);
+    EXPECT_EQ(steps.inter_node.op, op);
     return steps.in_node.scale;
   };
   EXPECT_EQ(split(DType::F16, ReduceOp::Average, 1.0 / 4, 2), 0.5) << "the mean of the node's two members";
@@ -243,18 +244,19 @@ TEST(TwoSteps, ScaleSumsOfSixteenBitsInTheNode) {
   EXPECT_EQ(split(DType::I32, ReduceOp::Average, 1.0 / 4, 2), 1.0);
 }
 
-TEST(ChooseBetween, FollowsBytesAndNodes) {
-  EXPECT_EQ(choose_between(100 << 20, 2, false), Between::Gather);
-  EXPECT_EQ(choose_between(4, 4, false), Between::Gather);
-  EXPECT_EQ(choose_between(4, 64, false), Between::Doubling);
-  EXPECT_EQ(choose_between(1 << 20, 8, false), Between::Direct);
-  EXPECT_EQ(choose_between(1 << 20, 64, false), Between::Ring);
+TEST(ChooseInterNode, FollowsBytesAndNodes) {
+  EXPECT_EQ(choose_inter_node(100 << 20, 2, false), InterNodeAlgorithm::Gather);
+  EXPECT_EQ(choose_inter_node(4, 4, false), InterNodeAlgorithm::Gather);
+  EXPECT_EQ(choose_inter_node(4, 64, false), InterNodeAlgorithm::Doubling);
+  EXPECT_EQ(choose_inter_node(1 << 20, 8, false), InterNodeAlgorithm::Direct);
+  EXPECT_EQ(choose_inter_node(1 << 20, 64, false), InterNodeAlgorithm::Ring);
   for (const std::size_t bytes : {4, 1 << 20}) {
-    const Between ordered = choose_between(bytes, 64, true);
-    EXPECT_TRUE(ordered == Between::Gather || ordered == Between::Direct) << "these sum in the order of nodes";
+    const InterNodeAlgorithm ordered = choose_inter_node(bytes, 64, true);
+    EXPECT_TRUE(ordered == InterNodeAlgorithm::Gather || ordered == InterNodeAlgorithm::Direct)
+        << "these sum in the order of nodes";
   }
-  for (const Between one : kAllBetween) EXPECT_EQ(between_by_name(name(one)), one);
-  EXPECT_EQ(between_by_name("nonsense"), std::nullopt);
+  for (const InterNodeAlgorithm one : kAllInterNode) EXPECT_EQ(inter_node_by_name(name(one)), one);
+  EXPECT_EQ(inter_node_by_name("nonsense"), std::nullopt);
 }
 
 TEST(Layouts, NumberNodesByTheirFirstMember) {

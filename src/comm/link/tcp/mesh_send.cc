@@ -1,4 +1,4 @@
-// The mesh's calling end: connections to peers, and what is sent.
+// The mesh's sending end: connections to peers, and what is sent.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -18,10 +18,10 @@ namespace {
 constexpr auto kDoubt = std::chrono::milliseconds(300);
 constexpr auto kPause = std::chrono::milliseconds(100);  // before a round of addresses is tried again
 
-Cargo cargo_of(std::string_view text) {
-  Cargo cargo(text.size());
-  std::memcpy(cargo.data(), text.data(), text.size());
-  return cargo;
+SharedBuffer shared_buffer_of(std::string_view text) {
+  SharedBuffer buffer(text.size());
+  std::memcpy(buffer.data(), text.data(), text.size());
+  return buffer;
 }
 
 std::string in_words(int error) {
@@ -33,7 +33,7 @@ std::string in_words(int error) {
 Outgoing& Mesh::outgoing(int peer) {
   const auto [place, fresh] = outgoing_.try_emplace(peer);
   if (fresh) {
-    place->second.health = TcpHealth(options_.patience);
+    place->second.health = TcpHealth(options_.peer_timeout);
     connect(peer, place->second);
   }
   return place->second;
@@ -65,26 +65,26 @@ void Mesh::connect(int peer, Outgoing& out) {
   try {
     out.socket = begin_connect(there.addresses[out.address].ip, there.port);
     out.state = Outgoing::State::Connecting;
-    out.until = Deadline::after(options_.patience);
-    wake_within(options_.patience);
-    prepare_connection(out.socket.get(), options_.patience);
+    out.until = Deadline::after(options_.peer_timeout);
+    wake_within(options_.peer_timeout);
+    prepare_connection(out.socket.get(), options_.peer_timeout);
     watch(EPOLL_CTL_ADD, out.socket.get(), kOutgoing | static_cast<std::uint64_t>(peer), EPOLLIN | EPOLLOUT);
     out.waits_for_room = true;
   } catch (const Error& error) {
-    connect_failed(peer, out, error.what(), Again::No);
+    connect_failed(peer, out, error.what(), Retry::No);
   }
 }
 
 // A peer that hangs up may have had no room for us, or may have been stopped for so long that it took us for gone; but
 // one that goes on doing so is another. One that says nothing may be stopped: for how long is not ours to judge.
-void Mesh::connect_failed(int peer, Outgoing& out, const std::string& why, Again again) {
+void Mesh::connect_failed(int peer, Outgoing& out, const std::string& why, Retry retry) {
   const Endpoint& there = endpoint(peer);
   out.refusals += fmt::format("{}{} port {}: {}", out.refusals.empty() ? "" : "; ", there.addresses[out.address].ip,
                               there.port, why);
   out.socket.close();
   out.challenge.clear();
-  if (again == Again::WhileBusy && !out.busy) out.busy = Deadline::after(options_.patience);
-  if (again == Again::Maybe || (again == Again::WhileBusy && !out.busy->passed())) out.another_round = true;
+  if (retry == Retry::WhileBusy && !out.busy) out.busy = Deadline::after(options_.peer_timeout);
+  if (retry == Retry::Maybe || (retry == Retry::WhileBusy && !out.busy->passed())) out.another_round = true;
   ++out.address;
   connect(peer, out);
 }
@@ -94,7 +94,7 @@ void Mesh::connected(int peer, Outgoing& out) {
   socklen_t length = sizeof(error);
   getsockopt(out.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0)  // a kernel may be told to refuse whom its queue has no room for
-    return connect_failed(peer, out, in_words(error), error == ECONNRESET ? Again::WhileBusy : Again::No);
+    return connect_failed(peer, out, in_words(error), error == ECONNRESET ? Retry::WhileBusy : Retry::No);
   sockaddr_storage there{};
   length = sizeof(there);
   if (getpeername(out.socket.get(), reinterpret_cast<sockaddr*>(&there), &length) != 0)
@@ -102,10 +102,10 @@ void Mesh::connected(int peer, Outgoing& out) {
   out.handshake.emplace(options_.secret, Call{.from = options_.rank, .to = peer}, random_bytes());
   const std::string hello = out.handshake->hello();
   if (::send(out.socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size()))
-    return connect_failed(peer, out, in_words(errno), Again::WhileBusy);
+    return connect_failed(peer, out, in_words(errno), Retry::WhileBusy);
   out.state = Outgoing::State::Greeting;
-  out.until = Deadline::after(options_.patience);
-  wake_within(options_.patience);
+  out.until = Deadline::after(options_.peer_timeout);
+  wake_within(options_.peer_timeout);
   want_room(peer, out, false);
 }
 
@@ -126,10 +126,10 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (out.state == Outgoing::State::Open)
     return close_outgoing(peer, out, got < 0 ? in_words(errno) : got == 0 ? "it has ended" : "it broke the protocol");
-  if (got <= 0) return connect_failed(peer, out, got < 0 ? in_words(errno) : "it hangs up on us", Again::WhileBusy);
+  if (got <= 0) return connect_failed(peer, out, got < 0 ? in_words(errno) : "it hangs up on us", Retry::WhileBusy);
   if (!greeting) {
     if (bytes[0] == CallerHandshake::kWelcome) return opened(peer, out);
-    return connect_failed(peer, out, "another program answers there", Again::No);
+    return connect_failed(peer, out, "another program answers there", Retry::No);
   }
   out.challenge.append(bytes.data(), static_cast<std::size_t>(got));
   if (out.challenge.size() == bytes.size()) hear_challenge(peer, out);
@@ -139,9 +139,9 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
 void Mesh::hear_challenge(int peer, Outgoing& out) {
   const std::string answer = out.handshake->answer(std::exchange(out.challenge, {}));
   if (answer.empty())
-    return connect_failed(peer, out, "another program answers there, which does not know this job's secret", Again::No);
+    return connect_failed(peer, out, "another program answers there, which does not know this job's secret", Retry::No);
   if (::send(out.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(answer.size()))
-    return connect_failed(peer, out, in_words(errno), Again::WhileBusy);
+    return connect_failed(peer, out, in_words(errno), Retry::WhileBusy);
   out.state = Outgoing::State::Answering;
   out.until = {};
 }
@@ -181,7 +181,7 @@ void Mesh::write(int peer, Outgoing& out) {
     };
     for (std::size_t i = 0; i < std::min(kAtOnce, out.queue.size()); ++i) {
       add(&out.queue[i].header, sizeof(FrameHeader));
-      add(out.queue[i].cargo.data(), out.queue[i].cargo.size());
+      add(out.queue[i].buffer.data(), out.queue[i].buffer.size());
     }
     msghdr message{};
     message.msg_iov = pieces.data();
@@ -191,9 +191,9 @@ void Mesh::write(int peer, Outgoing& out) {
     if (sent < 0) return close_outgoing(peer, out, in_words(errno));
     out.sent += static_cast<std::size_t>(sent);
     if (!std::exchange(out.outstanding, true)) wake_within(out.health.interval());
-    while (!out.queue.empty() && out.sent >= sizeof(FrameHeader) + out.queue.front().cargo.size()) {
-      out.sent -= sizeof(FrameHeader) + out.queue.front().cargo.size();
-      if (out.queue.front().parcel) out.queue.front().parcel->done = true;
+    while (!out.queue.empty() && out.sent >= sizeof(FrameHeader) + out.queue.front().buffer.size()) {
+      out.sent -= sizeof(FrameHeader) + out.queue.front().buffer.size();
+      if (out.queue.front().message) out.queue.front().message->done = true;
       out.queue.pop_front();
     }
     if (static_cast<std::size_t>(sent) < whole) return want_room(peer, out, true);
@@ -210,15 +210,17 @@ void Mesh::close_outgoing(int peer, Outgoing& out, const std::string& how) {
   if (std::ranges::none_of(incoming_, [peer](const auto& entry) { return entry.second.peer == peer; })) lose(peer, how);
 }
 
-Parcel Mesh::send(int to, Tag tag, Cargo cargo) {
-  auto parcel = std::make_shared<ParcelState>();
-  const FrameHeader header{.kind = FrameKind::Message, .tag = tag, .bytes = cargo.size()};
-  push(to, {.header = header, .cargo = std::move(cargo), .parcel = parcel});
-  return parcel;
+PendingMessage Mesh::send(int to, Tag tag, SharedBuffer buffer) {
+  auto message = std::make_shared<MessageState>();
+  const FrameHeader header{.kind = FrameKind::Message, .tag = tag, .bytes = buffer.size()};
+  push(to, {.header = header, .buffer = std::move(buffer), .message = message});
+  return message;
 }
 
 void Mesh::note(int to, std::string_view text) {
-  push(to, {.header = {.kind = FrameKind::Note, .bytes = text.size()}, .cargo = cargo_of(text), .parcel = nullptr});
+  push(to, {.header = {.kind = FrameKind::Note, .bytes = text.size()},
+            .buffer = shared_buffer_of(text),
+            .message = nullptr});
 }
 
 void Mesh::note_all(std::string_view text) {

@@ -1,4 +1,4 @@
-#include "ronde/comm/mpi/mpi_post.h"
+#include "ronde/comm/mpi/mpi_transport.h"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ constexpr std::chrono::microseconds kPushInterval{200};
 }  // namespace
 
 template <class Begin>
-Parcel MpiPost::begin(Tag tag, Cargo cargo, Begin begin_part) {
+PendingMessage MpiTransport::begin(Tag tag, SharedBuffer buffer, Begin begin_part) {
   const auto number = static_cast<std::int64_t>(tag.channel) * Tag::kLanes + tag.lane;
   if (number > owner_.largest_tag())
     throw Error(
@@ -22,32 +22,32 @@ Parcel MpiPost::begin(Tag tag, Cargo cargo, Begin begin_part) {
         fmt::format("this MPI has tags up to {}, and a group takes {}: too many groups exist at once; drop those "
                     "that are not needed any more",
                     owner_.largest_tag(), 3 * Tag::kLanes));
-  auto parcel = std::make_shared<ParcelState>();
+  auto message = std::make_shared<MessageState>();
   auto left = std::make_shared<int>(0);
   std::size_t at = 0;
   do {  // an empty message is one too
-    const Cargo part = cargo.part(at, std::min(kLargestPart, cargo.size() - at));
+    const SharedBuffer part = buffer.part(at, std::min(kLargestPart, buffer.size() - at));
     begin_part(part, static_cast<int>(number), next_);
-    parts_.emplace(next_++, Part{part, parcel, left});
+    parts_.emplace(next_++, Part{part, message, left});
     ++*left;
     at += part.size();
-  } while (at < cargo.size());
-  return parcel;
+  } while (at < buffer.size());
+  return message;
 }
 
-Parcel MpiPost::send(int to, Tag tag, Cargo cargo) {
-  return begin(tag, std::move(cargo), [&](const Cargo& part, int number, std::uint64_t id) {
+PendingMessage MpiTransport::send(int to, Tag tag, SharedBuffer buffer) {
+  return begin(tag, std::move(buffer), [&](const SharedBuffer& part, int number, std::uint64_t id) {
     owner_.check(owner_.mpi().send(part.data(), static_cast<int>(part.size()), to, number, id), "MPI_Isend");
   });
 }
 
-Parcel MpiPost::receive(int from, Tag tag, Cargo cargo) {
-  return begin(tag, std::move(cargo), [&](const Cargo& part, int number, std::uint64_t id) {
+PendingMessage MpiTransport::receive(int from, Tag tag, SharedBuffer buffer) {
+  return begin(tag, std::move(buffer), [&](const SharedBuffer& part, int number, std::uint64_t id) {
     owner_.check(owner_.mpi().receive(part.data(), static_cast<int>(part.size()), from, number, id), "MPI_Irecv");
   });
 }
 
-bool MpiPost::pump() {
+bool MpiTransport::pump() {
   if (parts_.empty()) {  // a push now and then is enough; it takes microseconds
     const auto now = monotonic_now();
     if (now >= push_until_ || now < next_push_) return false;
@@ -59,7 +59,7 @@ bool MpiPost::pump() {
   for (int i = 0; i < count; ++i) {
     const auto part = parts_.find(done_[static_cast<std::size_t>(i)]);
     if (part == parts_.end()) continue;
-    if (--*part->second.left == 0) part->second.parcel->done = true;
+    if (--*part->second.left == 0) part->second.message->done = true;
     parts_.erase(part);
   }
   if (count > 0) push_until_ = monotonic_now() + kPushTime;

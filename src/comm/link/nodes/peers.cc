@@ -1,4 +1,4 @@
-#include "ronde/comm/link/nodes/neighbours.h"
+#include "ronde/comm/link/nodes/peers.h"
 
 #include <algorithm>
 #include <array>
@@ -55,17 +55,17 @@ void wait_for(int socket, short events, const std::string& whom, Deadline until)
   throw Error(Error::Kind::Timeout, fmt::format("{} does not answer at the start", whom));
 }
 
-// The message that two neighbours exchange: who I am, and with it the descriptor of my arena.
-class Card {
+// The message that two peers exchange: who I am, and with it the descriptor of my arena.
+class ArenaMessage {
  public:
-  Card() {
+  ArenaMessage() {
     message_.msg_iov = &content_;
     message_.msg_iovlen = 1;
     message_.msg_control = control_.data();
     message_.msg_controllen = control_.size();
   }
-  Card(const Card&) = delete;
-  Card& operator=(const Card&) = delete;
+  ArenaMessage(const ArenaMessage&) = delete;
+  ArenaMessage& operator=(const ArenaMessage&) = delete;
 
   void attach(int descriptor) {
     cmsghdr* header = CMSG_FIRSTHDR(&message_);
@@ -82,7 +82,7 @@ class Card {
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
     return FileDescriptor(descriptor);
   }
-  msghdr* message() { return &message_; }
+  msghdr* msg() { return &message_; }
 
   std::int32_t rank = 0;
 
@@ -92,32 +92,32 @@ class Card {
   msghdr message_{};
 };
 
-void send_card(int socket, int rank, int arena, const std::string& whom, Deadline until) {
-  Card card;
-  card.rank = rank;
-  card.attach(arena);
-  while (sendmsg(socket, card.message(), MSG_NOSIGNAL) < 0) {
+void send_arena(int socket, int rank, int arena, const std::string& whom, Deadline until) {
+  ArenaMessage message;
+  message.rank = rank;
+  message.attach(arena);
+  while (sendmsg(socket, message.msg(), MSG_NOSIGNAL) < 0) {
     if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot introduce myself to {}", whom);
     wait_for(socket, POLLOUT, whom, until);
   }
 }
 
-struct ReceivedCard {
+struct ReceivedArena {
   int rank = -1;
   FileDescriptor arena;
 };
 
-ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
-  Card card;
+ReceivedArena receive_arena(int socket, const std::string& whom, Deadline until) {
+  ArenaMessage message;
   ssize_t received = 0;
-  while ((received = recvmsg(socket, card.message(), MSG_CMSG_CLOEXEC)) < 0) {
+  while ((received = recvmsg(socket, message.msg(), MSG_CMSG_CLOEXEC)) < 0) {
     if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "{} cannot be heard", whom);
     wait_for(socket, POLLIN, whom, until);
   }
-  FileDescriptor arena = card.attached();
-  if (received != sizeof(card.rank) || !arena)
+  FileDescriptor arena = message.attached();
+  if (received != sizeof(message.rank) || !arena)
     throw Error(Error::Kind::PeerLost, fmt::format("{} left while the job was starting", whom));
-  return {card.rank, std::move(arena)};
+  return {message.rank, std::move(arena)};
 }
 
 FileDescriptor accept_from(int listener, Deadline until) {
@@ -132,42 +132,42 @@ FileDescriptor accept_from(int listener, Deadline until) {
 
 // Meets everyone: calls those before me, is called by those after me. Everyone's call gets through before anyone has to
 // pick up, so nobody waits in a circle.
-class Introductions {
+class ArenaExchange {
  public:
-  Introductions(Neighbours& neighbours, int me, int listener, Deadline until)
-      : neighbours_(neighbours), me_(me), listener_(listener), until_(until) {}
+  ArenaExchange(Peers& peers, int me, int listener, Deadline until)
+      : peers_(peers), me_(me), listener_(listener), until_(until) {}
 
   std::vector<FileDescriptor> arenas(int mine) {
-    const int size = static_cast<int>(neighbours_.ranks.size());
-    std::vector<FileDescriptor> arenas(neighbours_.ranks.size());
-    neighbours_.sockets.resize(neighbours_.ranks.size());
+    const int size = static_cast<int>(peers_.ranks.size());
+    std::vector<FileDescriptor> arenas(peers_.ranks.size());
+    peers_.sockets.resize(peers_.ranks.size());
     for (int peer = 0; peer < me_; ++peer) {
-      socket(peer) = connect_unix(neighbours_.job[static_cast<std::size_t>(rank(peer))].address, SOCK_SEQPACKET,
-                                  name(peer), until_);
-      send_card(socket(peer).get(), me_, mine, name(peer), until_);
+      socket(peer) =
+          connect_unix(peers_.job[static_cast<std::size_t>(rank(peer))].address, SOCK_SEQPACKET, name(peer), until_);
+      send_arena(socket(peer).get(), me_, mine, name(peer), until_);
     }
     for (int i = me_ + 1; i < size; ++i) {
       FileDescriptor caller = accept_from(listener_, until_);
-      ReceivedCard card = receive_card(caller.get(), "a rank of this node", until_);
-      if (card.rank <= me_ || card.rank >= size || socket(card.rank))
-        throw Error(Error::Kind::Bug, fmt::format("neighbour {} introduced itself to {} unexpectedly", card.rank, me_));
-      arenas[static_cast<std::size_t>(card.rank)] = std::move(card.arena);
-      socket(card.rank) = std::move(caller);
-      send_card(socket(card.rank).get(), me_, mine, name(card.rank), until_);
+      ReceivedArena received = receive_arena(caller.get(), "a rank of this node", until_);
+      if (received.rank <= me_ || received.rank >= size || socket(received.rank))
+        throw Error(Error::Kind::Bug, fmt::format("peer {} introduced itself to {} unexpectedly", received.rank, me_));
+      arenas[static_cast<std::size_t>(received.rank)] = std::move(received.arena);
+      socket(received.rank) = std::move(caller);
+      send_arena(socket(received.rank).get(), me_, mine, name(received.rank), until_);
     }
     for (int peer = 0; peer < me_; ++peer)
-      arenas[static_cast<std::size_t>(peer)] = receive_card(socket(peer).get(), name(peer), until_).arena;
+      arenas[static_cast<std::size_t>(peer)] = receive_arena(socket(peer).get(), name(peer), until_).arena;
     return arenas;
   }
 
  private:
-  int rank(int peer) const { return neighbours_.ranks[static_cast<std::size_t>(peer)]; }
-  FileDescriptor& socket(int peer) { return neighbours_.sockets[static_cast<std::size_t>(peer)]; }
+  int rank(int peer) const { return peers_.ranks[static_cast<std::size_t>(peer)]; }
+  FileDescriptor& socket(int peer) { return peers_.sockets[static_cast<std::size_t>(peer)]; }
   std::string name(int peer) const {
-    return fmt::format("rank {} on {}", rank(peer), neighbours_.job[static_cast<std::size_t>(rank(peer))].host);
+    return fmt::format("rank {} on {}", rank(peer), peers_.job[static_cast<std::size_t>(rank(peer))].host);
   }
 
-  Neighbours& neighbours_;
+  Peers& peers_;
   int me_, listener_;
   Deadline until_;
 };
@@ -185,26 +185,27 @@ std::vector<int> number_nodes(const std::vector<Introduction>& job) {
 }
 
 // Everyone tells where it listens; rank 0 says the word by which ranks of this job know each other.
-std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Neighbours& neighbours, const Meeting& meeting,
+std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Peers& peers, const ConnectOptions& options,
                                 Deadline until) {
-  const std::string& here = neighbours.job[static_cast<std::size_t>(bootstrap.rank())].machine;
-  const bool only_here = std::ranges::all_of(neighbours.job, [&](const auto& one) { return one.machine == here; });
-  Listening mine = listen_for_peers(meeting.interfaces, only_here);
+  const std::string& here = peers.job[static_cast<std::size_t>(bootstrap.rank())].machine;
+  const bool only_here = std::ranges::all_of(peers.job, [&](const auto& one) { return one.machine == here; });
+  Listening mine = listen_for_peers(options.interfaces, only_here);
   const std::string secret = bootstrap.rank() == 0 ? random_secret() : "";
   const auto blobs = bootstrap.exchange(write_endpoint(mine.endpoint, secret), until);
-  Mesh::Options options{.rank = bootstrap.rank(), .patience = meeting.patience, .log = meeting.log};
+  Mesh::Options mesh_options{.rank = bootstrap.rank(), .peer_timeout = options.peer_timeout, .log = options.log};
   for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
-    ToldEndpoint told = read_endpoint(blobs[rank]);
-    if (rank == 0) options.secret = std::move(told.secret);
-    const Introduction& peer = neighbours.job[rank];
+    ReceivedEndpoint told = read_endpoint(blobs[rank]);
+    if (rank == 0) mesh_options.secret = std::move(told.secret);
+    const Introduction& peer = peers.job[rank];
     told.endpoint.addresses =
         order_addresses(mine.endpoint.addresses, std::move(told.endpoint.addresses), peer.machine == here);
-    options.endpoints.push_back(std::move(told.endpoint));
-    options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
+    mesh_options.endpoints.push_back(std::move(told.endpoint));
+    mesh_options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
-  if (options.secret.empty()) throw Error(Error::Kind::System, "rank 0 has told no secret for the job's connections");
-  auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(options));
-  const Partners partners = first_partners(neighbours.node_of, bootstrap.rank());
+  if (mesh_options.secret.empty())
+    throw Error(Error::Kind::System, "rank 0 has told no secret for the job's connections");
+  auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(mesh_options));
+  const Partners partners = first_partners(peers.node_of, bootstrap.rank());
   mesh->meet(partners.call, partners.called_by, until);
   return mesh;
 }
@@ -230,12 +231,12 @@ Partners first_partners(const std::vector<int>& node_of, int rank) {
   return partners;
 }
 
-Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadline until) {
+Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadline until) {
   const std::string host = topology::host_name(), address = random_address();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
   Identity identity = identify(boot_id(), network_namespace(), host);
-  if (meeting.pretend_nodes > 1)
-    identity.node += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), meeting.pretend_nodes));
+  if (options.pretend_nodes > 1)
+    identity.node += fmt::format(" {}", pretended_node(bootstrap.rank(), bootstrap.size(), options.pretend_nodes));
   const Introduction mine{host,
                           identity.node,
                           address,
@@ -243,32 +244,32 @@ Neighbours meet_neighbours(Bootstrap& bootstrap, const Meeting& meeting, Deadlin
                           topology::affinity_of_this_thread().format(),
                           identity.machine,
                           topology::cpu_quotas()};
-  Neighbours neighbours;
+  Peers peers;
   std::vector<RankCores> cores;
   for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
-    neighbours.job.push_back(read_introduction(blob));
-    if (neighbours.job.back().node != mine.node) continue;
-    neighbours.ranks.push_back(static_cast<int>(neighbours.job.size()) - 1);
-    cores.push_back({topology::CpuSet::parse(neighbours.job.back().cpus), neighbours.job.back().quotas});
+    peers.job.push_back(read_introduction(blob));
+    if (peers.job.back().node != mine.node) continue;
+    peers.ranks.push_back(static_cast<int>(peers.job.size()) - 1);
+    cores.push_back({topology::CpuSet::parse(peers.job.back().cpus), peers.job.back().quotas});
   }
-  neighbours.cpus = shared_cores(cores);
-  neighbours.node_of = number_nodes(neighbours.job);
-  const auto own = std::ranges::find(neighbours.ranks, bootstrap.rank());
-  const int me = static_cast<int>(own - neighbours.ranks.begin());
+  peers.cpus = shared_cores(cores);
+  peers.node_of = number_nodes(peers.job);
+  const auto own = std::ranges::find(peers.ranks, bootstrap.rank());
+  const int me = static_cast<int>(own - peers.ranks.begin());
 
-  FileDescriptor arena = Mapping::make_file(meeting.arena_bytes);
-  auto files = Introductions(neighbours, me, listener.get(), until).arenas(arena.get());
-  for (const FileDescriptor& socket : neighbours.sockets) neighbours.guards.emplace_back(socket.get());
+  FileDescriptor arena = Mapping::make_file(options.arena_bytes);
+  auto files = ArenaExchange(peers, me, listener.get(), until).arenas(arena.get());
+  for (const FileDescriptor& socket : peers.sockets) peers.guards.emplace_back(socket.get());
   files[static_cast<std::size_t>(me)] = std::move(arena);
   Node::Arenas arenas;
   for (const FileDescriptor& file : files)
-    arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), meeting.arena_bytes)));
-  neighbours.node = std::make_shared<Node>(me, std::move(arenas));
-  if (neighbours.ranks.size() < neighbours.job.size()) {
-    neighbours.mesh = make_mesh(bootstrap, neighbours, meeting, until);
-    if (!meeting.tcp_only) neighbours.data = bootstrap.post();
+    arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), options.arena_bytes)));
+  peers.node = std::make_shared<Node>(me, std::move(arenas));
+  if (peers.ranks.size() < peers.job.size()) {
+    peers.mesh = make_mesh(bootstrap, peers, options, until);
+    if (!options.tcp_only) peers.data = bootstrap.transport();
   }
-  return neighbours;
+  return peers;
 }
 
 }  // namespace ronde::comm::detail

@@ -1,4 +1,4 @@
-#include "ronde/comm/link/nodes/neighbours.h"
+#include "ronde/comm/link/nodes/peers.h"
 
 #include <exception>
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Meeting kMeeting{.arena_bytes = 1 << 20};
+const ConnectOptions kConnectOptions{.arena_bytes = 1 << 20};
 
 TEST(Introduction, SurvivesTheTrip) {
   const Introduction there =
@@ -93,7 +93,7 @@ TEST_P(Meet, EveryoneSeesEveryonesArena) {
   for (int r = 0; r < size; ++r)
     ranks.emplace_back([&, r] {
       auto bootstrap = connect_bootstrap(server.address(), r, size, Deadline::after(20s));
-      Neighbours mine = meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
+      Peers mine = connect_peers(*bootstrap, kConnectOptions, Deadline::after(20s));
       ASSERT_EQ(mine.node->size(), size);
       ASSERT_EQ(mine.node->rank(), r);
       std::byte* shared = mine.node->arena().allocate(64);
@@ -113,10 +113,10 @@ TEST(Meet, ASocketClosesWhenItsRankIsGone) {
   SocketBootstrapServer server(2);
   std::jthread other([&] {
     auto bootstrap = connect_bootstrap(server.address(), 1, 2, Deadline::after(20s));
-    meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
+    connect_peers(*bootstrap, kConnectOptions, Deadline::after(20s));
   });
   auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
-  const Neighbours mine = meet_neighbours(*bootstrap, kMeeting, Deadline::after(20s));
+  const Peers mine = connect_peers(*bootstrap, kConnectOptions, Deadline::after(20s));
   pollfd socket{.fd = mine.sockets[1].get(), .events = POLLIN | POLLRDHUP, .revents = 0};
   EXPECT_EQ(poll(&socket, 1, 20'000), 1);
   EXPECT_TRUE(socket.revents & (POLLHUP | POLLRDHUP));
@@ -126,7 +126,7 @@ TEST(Meet, ARankThatDoesNotComeIsNamed) {
   SocketBootstrapServer server(2);
   auto bootstrap = connect_bootstrap(server.address(), 0, 2, Deadline::after(20s));
   try {
-    meet_neighbours(*bootstrap, kMeeting, Deadline::after(50ms));
+    connect_peers(*bootstrap, kConnectOptions, Deadline::after(50ms));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::Timeout) << error.what();

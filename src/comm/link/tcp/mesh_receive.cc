@@ -1,4 +1,4 @@
-// The mesh's hearing end: what comes in, and whom it is for.
+// The mesh's receiving end: what comes in, and whom it is for.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -18,8 +18,8 @@ std::string wrong_size(std::size_t sent, std::size_t expected) {
   return fmt::format("it sent {} bytes where {} were expected", sent, expected);
 }
 
-std::string_view text_of(const Cargo& cargo) {
-  return {reinterpret_cast<const char*>(cargo.data()), cargo.size()};
+std::string_view text_of(const SharedBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 
 }  // namespace
@@ -29,9 +29,9 @@ bool Mesh::hear(Incoming& in) {
   constexpr std::size_t kWorthReadingStraight = 16 << 10;
   for (;;) {
     Arrival* const arrival = in.arrival.get();
-    const std::size_t left = arrival ? arrival->cargo.size() - arrival->got : 0;
+    const std::size_t left = arrival ? arrival->buffer.size() - arrival->got : 0;
     const bool straight = left >= kWorthReadingStraight;
-    std::byte* const room = straight ? arrival->cargo.data() + arrival->got : in.buffer.data();
+    std::byte* const room = straight ? arrival->buffer.data() + arrival->got : in.buffer.data();
     const std::size_t most = straight ? left : in.buffer.size();
     const ssize_t got = recv(in.socket.get(), room, most, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
@@ -41,7 +41,7 @@ bool Mesh::hear(Incoming& in) {
     }
     if (straight) {
       arrival->got += static_cast<std::size_t>(got);
-      if (arrival->got == arrival->cargo.size() && !finish_frame(in)) return false;
+      if (arrival->got == arrival->buffer.size() && !finish_frame(in)) return false;
     } else {
       in.begin = 0;
       in.end = static_cast<std::size_t>(got);
@@ -53,7 +53,7 @@ bool Mesh::hear(Incoming& in) {
 
 // Goes through what the buffer holds. A header may come in two parts: `got` counts what of it is there.
 bool Mesh::take_buffered(Incoming& in) {
-  while (in.begin < in.end || (in.arrival && in.arrival->got == in.arrival->cargo.size())) {
+  while (in.begin < in.end || (in.arrival && in.arrival->got == in.arrival->buffer.size())) {
     if (!in.arrival) {
       const std::size_t part = std::min(sizeof(FrameHeader) - in.header_got, in.end - in.begin);
       std::memcpy(reinterpret_cast<std::byte*>(&in.header) + in.header_got, in.buffer.data() + in.begin, part);
@@ -65,11 +65,11 @@ bool Mesh::take_buffered(Incoming& in) {
       continue;
     }
     Arrival& arrival = *in.arrival;
-    const std::size_t part = std::min(arrival.cargo.size() - arrival.got, in.end - in.begin);
-    if (part > 0) std::memcpy(arrival.cargo.data() + arrival.got, in.buffer.data() + in.begin, part);
+    const std::size_t part = std::min(arrival.buffer.size() - arrival.got, in.end - in.begin);
+    if (part > 0) std::memcpy(arrival.buffer.data() + arrival.got, in.buffer.data() + in.begin, part);
     in.begin += part;
     arrival.got += part;
-    if (arrival.got == arrival.cargo.size() && !finish_frame(in)) return false;
+    if (arrival.got == arrival.buffer.size() && !finish_frame(in)) return false;
   }
   return true;
 }
@@ -87,14 +87,14 @@ bool Mesh::begin_frame(Incoming& in) {
   auto arrival = std::make_shared<Arrival>();
   Line* const line = header.kind == FrameKind::Message ? &lines_[key(in.peer, header.tag)] : nullptr;
   if (line && !line->asked.empty()) {
-    auto [cargo, parcel] = std::move(line->asked.front());
+    auto [buffer, message] = std::move(line->asked.front());
     line->asked.erase(line->asked.begin());
-    if (cargo.size() != header.bytes) return refuse(in, wrong_size(header.bytes, cargo.size()));
-    arrival->cargo = std::move(cargo);
-    arrival->asked = std::move(parcel);
+    if (buffer.size() != header.bytes) return refuse(in, wrong_size(header.bytes, buffer.size()));
+    arrival->buffer = std::move(buffer);
+    arrival->asked = std::move(message);
   } else {
     try {
-      arrival->cargo = Cargo(header.bytes);
+      arrival->buffer = SharedBuffer(header.bytes);
     } catch (const std::bad_alloc&) {
       return refuse(in, fmt::format("there is no memory for its message of {}", format_bytes(header.bytes)));
     }
@@ -110,13 +110,13 @@ bool Mesh::finish_frame(Incoming& in) {
   arrival->complete = true;
   if (in.header.kind == FrameKind::Note) {
     try {
-      if (callbacks_.noted) callbacks_.noted(in.peer, text_of(arrival->cargo));
+      if (callbacks_.noted) callbacks_.noted(in.peer, text_of(arrival->buffer));
     } catch (const Error& error) {
       return refuse(in, fmt::format("it sent a note that cannot be read: {}", error.what()));
     }
     return true;
   }
-  if (arrival->into.size() > 0) std::memcpy(arrival->into.data(), arrival->cargo.data(), arrival->into.size());
+  if (arrival->into.size() > 0) std::memcpy(arrival->into.data(), arrival->buffer.data(), arrival->into.size());
   if (arrival->asked) arrival->asked->done = true;
   return true;
 }
@@ -126,25 +126,25 @@ bool Mesh::waiting(int from, Tag tag) const {
   return line != lines_.end() && !line->second.arrivals.empty() && line->second.arrivals.front()->complete;
 }
 
-Parcel Mesh::receive(int from, Tag tag, Cargo cargo) {
-  auto parcel = std::make_shared<ParcelState>();
+PendingMessage Mesh::receive(int from, Tag tag, SharedBuffer buffer) {
+  auto message = std::make_shared<MessageState>();
   Line& line = lines_[key(from, tag)];
   if (line.arrivals.empty()) {
-    line.asked.emplace_back(std::move(cargo), parcel);
-    return parcel;
+    line.asked.emplace_back(std::move(buffer), message);
+    return message;
   }
   const auto arrival = line.arrivals.front();
   line.arrivals.erase(line.arrivals.begin());
-  if (arrival->cargo.size() != cargo.size()) {
-    lose(from, wrong_size(arrival->cargo.size(), cargo.size()));
+  if (arrival->buffer.size() != buffer.size()) {
+    lose(from, wrong_size(arrival->buffer.size(), buffer.size()));
   } else if (arrival->complete) {
-    if (cargo.size() > 0) std::memcpy(cargo.data(), arrival->cargo.data(), cargo.size());
-    parcel->done = true;
+    if (buffer.size() > 0) std::memcpy(buffer.data(), arrival->buffer.data(), buffer.size());
+    message->done = true;
   } else {
-    arrival->into = std::move(cargo);
-    arrival->asked = parcel;
+    arrival->into = std::move(buffer);
+    arrival->asked = message;
   }
-  return parcel;
+  return message;
 }
 
 }  // namespace ronde::comm::detail
