@@ -1,5 +1,5 @@
-// Pictures from bytes to what a network sees, in one pass over memory: see touch.h, and touch.cc for the plain form.
-#include "ronde/data/augment/cuda/touch_kernel.h"
+// Pictures from bytes to what a network sees, in one pass over memory: see augment.h; augment.cc has the plain form.
+#include "ronde/data/augment/cuda/augment_kernel.h"
 
 #include <cuda_runtime.h>
 
@@ -15,13 +15,13 @@ __device__ bool aligned(const void* address, unsigned to) {
 }
 
 // Intrinsics are never fused: each operation rounds once, as on the host.
-__device__ float normal(const TouchWork& work, unsigned byte, int channel) {
+__device__ float normal(const AugmentWork& work, unsigned byte, int channel) {
   return __fadd_rn(__fmul_rn(static_cast<float>(byte), work.scale[channel]), work.shift[channel]);
 }
 
 // Eight pixels that lie in the row that came, by loads of 8 bytes.
 template <int kChannels>
-__device__ void load_inside(const TouchWork& work, bool mirrored, const std::uint8_t* at,
+__device__ void load_inside(const AugmentWork& work, bool mirrored, const std::uint8_t* at,
                             float (&values)[kRun * kChannels]) {
   uint2 words[kChannels];
 #pragma unroll
@@ -42,16 +42,16 @@ __device__ void load_inside(const TouchWork& work, bool mirrored, const std::uin
     }
 }
 
-// The run of row `y` that begins at `x`, of a picture by its own touch. What lies behind the row's end is anything.
+// The run of row `y` that begins at `x`, of a picture by its own augmentation. Behind the row's end it is anything.
 template <int kChannels>
-__device__ void load(const TouchWork& work, const Touch& touch, const std::uint8_t* picture, int y, int x,
-                     float (&values)[kRun * kChannels]) {
-  const int row = y + touch.y;
+__device__ void load(const AugmentWork& work, const Augmentation& augmentation, const std::uint8_t* picture, int y,
+                     int x, float (&values)[kRun * kChannels]) {
+  const int row = y + augmentation.y;
   const bool row_inside = row >= 0 && row < work.from_height;
   const std::uint8_t* line =
       picture + static_cast<std::size_t>(row_inside ? row : 0) * static_cast<std::size_t>(work.from_width) * kChannels;
-  const bool mirrored = touch.mirrored != 0;
-  const int first = touch.x + (mirrored ? work.width - kRun - x : x);  // of what came, the leftmost
+  const bool mirrored = augmentation.mirrored != 0;
+  const int first = augmentation.x + (mirrored ? work.width - kRun - x : x);  // of what came, the leftmost
   if (row_inside && first >= 0 && first + kRun <= work.from_width && aligned(line + first * kChannels, 8)) {
     load_inside<kChannels>(work, mirrored, line + first * kChannels, values);
     return;
@@ -107,7 +107,7 @@ __device__ void store(std::uint16_t* into, const float (&values)[kCount], int co
 
 // Where a run goes: `picture` is the whole one that is made, `pixel` the run's first.
 template <int kChannels, class Out>
-__device__ void place(const TouchWork& work, Out* picture, std::size_t pixel, int pixels,
+__device__ void place(const AugmentWork& work, Out* picture, std::size_t pixel, int pixels,
                       const float (&values)[kRun * kChannels]) {
   if (!work.planes) {
     store<kRun * kChannels>(picture + pixel * kChannels, values, pixels * kChannels);
@@ -124,16 +124,16 @@ __device__ void place(const TouchWork& work, Out* picture, std::size_t pixel, in
 }
 
 template <int kChannels, class Out>
-__global__ void __launch_bounds__(kLanes* kRows) touch(const __grid_constant__ TouchWork work) {
+__global__ void __launch_bounds__(kLanes* kRows) augment(const __grid_constant__ AugmentWork work) {
   const unsigned row_blocks = static_cast<unsigned>(work.height + kRows - 1) / kRows;
   const std::int64_t i = blockIdx.x / row_blocks, j = i ^ 1;
   const int y = static_cast<int>(blockIdx.x % row_blocks * kRows + threadIdx.y);
   if (y >= work.height) return;
   const std::size_t came = static_cast<std::size_t>(work.from_height) * work.from_width * kChannels;
   const std::size_t made = static_cast<std::size_t>(work.height) * work.width * kChannels;
-  const Touch own = work.touches[i];
+  const Augmentation own = work.augmentations[i];
   const bool mixes = own.share != 1.0f && j < work.pictures;
-  const Touch other = work.touches[mixes ? j : i];
+  const Augmentation other = work.augmentations[mixes ? j : i];
   const float rest = __fsub_rn(1.0f, own.share);
   Out* picture = static_cast<Out*>(work.into) + static_cast<std::size_t>(i) * made;
   for (int x = static_cast<int>(threadIdx.x) * kRun; x < work.width; x += kLanes * kRun) {
@@ -152,22 +152,22 @@ __global__ void __launch_bounds__(kLanes* kRows) touch(const __grid_constant__ T
 }
 
 template <int kChannels>
-cudaError_t launch(const TouchWork& work, cudaStream_t stream) {
+cudaError_t launch(const AugmentWork& work, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(touch_blocks(work.pictures, work.height)));
+  config.gridDim = dim3(static_cast<unsigned>(augment_blocks(work.pictures, work.height)));
   config.blockDim = dim3(kLanes, kRows);
   config.stream = stream;
-  if (work.bf16) return cudaLaunchKernelEx(&config, touch<kChannels, std::uint16_t>, work);
-  return cudaLaunchKernelEx(&config, touch<kChannels, float>, work);
+  if (work.bf16) return cudaLaunchKernelEx(&config, augment<kChannels, std::uint16_t>, work);
+  return cudaLaunchKernelEx(&config, augment<kChannels, float>, work);
 }
 
 }  // namespace
 
-std::int64_t touch_blocks(std::int64_t pictures, int height) {
+std::int64_t augment_blocks(std::int64_t pictures, int height) {
   return pictures * ((height + kRows - 1) / kRows);
 }
 
-int launch_touch(const TouchWork& work, CUstream_st* stream) {
+int launch_augment(const AugmentWork& work, CUstream_st* stream) {
   switch (work.channels) {
     case 1: return launch<1>(work, stream);
     case 2: return launch<2>(work, stream);
