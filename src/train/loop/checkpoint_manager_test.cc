@@ -1,4 +1,4 @@
-#include "ronde/train/loop/keeper.h"
+#include "ronde/train/loop/checkpoint_manager.h"
 
 #include <gtest/gtest.h>
 

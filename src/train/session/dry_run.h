@@ -11,7 +11,7 @@
 namespace ronde::train {
 
 // What is known of a training before it runs. Bytes are those of one rank.
-struct Rehearsal {
+struct DryRun {
   data::SampleKind kind = {};
   data::Preparation preparation = data::Preparation::Drawn;
   std::int64_t samples = 0, held_out = 0;  // how many there are
@@ -32,7 +32,7 @@ struct Rehearsal {
 // Takes as long as a few steps, and the memory of at most 32 samples; of large ones, of four. Weights, files and other
 // ranks are not touched. REQUIRES: no GPU is visible to this process (CUDA_VISIBLE_DEVICES is empty, or there is none).
 // FAILS WITH: BadInput, System: what cannot be trained, in the words of `ronde train`.
-Rehearsal rehearse(const Settings& settings);
+DryRun dry_run(const Settings& settings);
 
 // Whether model.recompute is something that the network of the settings can do.
 bool can_recompute(const Settings& settings);

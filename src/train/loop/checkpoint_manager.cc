@@ -1,4 +1,4 @@
-#include "ronde/train/loop/keeper.h"
+#include "ronde/train/loop/checkpoint_manager.h"
 
 #include <algorithm>
 #include <ranges>
@@ -92,7 +92,7 @@ fs::path find_checkpoint(const fs::path& path) {
   throw Error::bad_input("{} is no checkpoint, and there is none in it", path.string());
 }
 
-Keeper::Keeper(const Session& session, Log log, std::map<std::string, std::string> found)
+CheckpointManager::CheckpointManager(const Session& session, Log log, std::map<std::string, std::string> found)
     : session_(session),
       log_(std::move(log)),
       every_(parse_every(session.settings().get<"checkpoint.every">())),
@@ -104,9 +104,9 @@ Keeper::Keeper(const Session& session, Log log, std::map<std::string, std::strin
       interval_(std::min<std::chrono::nanoseconds>(
           kFirstAutomatic, session.settings().get<"checkpoint.mtbf">() / session.engine().nodes())) {}
 
-Keeper::~Keeper() = default;
+CheckpointManager::~CheckpointManager() = default;
 
-std::optional<fs::path> Keeper::chosen() const {
+std::optional<fs::path> CheckpointManager::chosen() const {
   const std::string wanted = session_.settings().get<"checkpoint.resume">();
   if (wanted == "none" || wanted == "never") return {};
   if (wanted == "auto") return newest_checkpoint(folder_, [this](const std::string& text) { log_.warn("{}", text); });
@@ -115,7 +115,7 @@ std::optional<fs::path> Keeper::chosen() const {
 
 // A training that starts anew, or from an older checkpoint, comes to steps that there are checkpoints of: these would
 // pass for its own.
-void Keeper::put_aside(std::int64_t last_step) const {
+void CheckpointManager::put_aside(std::int64_t last_step) const {
   std::vector<fs::path> newer;
   for (const fs::path& checkpoint : list_checkpoints(folder_))
     if (step_of(checkpoint.filename().string()).value_or(0) > last_step) newer.push_back(checkpoint);
@@ -128,7 +128,7 @@ void Keeper::put_aside(std::int64_t last_step) const {
   log_.info("checkpoints of later steps, which an earlier training has left, are now in {}", aside.string());
 }
 
-TrainingFacts Keeper::facts() const {
+TrainingFacts CheckpointManager::facts() const {
   TrainingFacts facts{.found = found_, .ranks = session_.size()};
   for (std::size_t i = 0; i < kSettings.size(); ++i)
     facts.settings[std::string(kSettings[i].key)] = session_.settings().entries()[i].text;
@@ -136,7 +136,7 @@ TrainingFacts Keeper::facts() const {
 }
 
 // Why training must not go on from there; empty: it may, and what differs has been said.
-std::string Keeper::objection_to(const fs::path& path) const {
+std::string CheckpointManager::objection_to(const fs::path& path) const {
   const Differences differences = differences_of(facts_of(read_manifest(path).info), facts());
   if (!differences.known)
     log_.warn("{} does not say by which settings it was made: only its tensors are compared with this training's",
@@ -151,26 +151,27 @@ std::string Keeper::objection_to(const fs::path& path) const {
 }
 
 // On rank 0: loads what is to be gone on from, and returns where it stands, for the others; or why that cannot be.
-std::string Keeper::find(models::Network& network, torch::optim::Optimizer& optimizer, Standing& standing) {
+std::string CheckpointManager::find(models::Network& network, torch::optim::Optimizer& optimizer,
+                                    TrainingState& state) {
   const auto path = chosen();
   if (!path) {
     put_aside(-1);
     return {};
   }
   if (std::string why_not = objection_to(*path); !why_not.empty()) return kRefused + std::move(why_not);
-  load(*path, network, optimizer, standing);
-  std::string found = fmt::format("{}\n{}", standing.step, data::to_text(standing.position));
-  for (const auto& [key, value] : standing.extra) found += fmt::format("\n{}={}", key, value);
+  load(*path, network, optimizer, state);
+  std::string found = fmt::format("{}\n{}", state.step, data::to_text(state.position));
+  for (const auto& [key, value] : state.extra) found += fmt::format("\n{}={}", key, value);
   started_from_ = *path;
-  put_aside(standing.step);
+  put_aside(state.step);
   return found;
 }
 
 // Only rank 0 need see the files.
-std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::Optimizer& optimizer) {
-  Standing standing;
+std::optional<TrainingState> CheckpointManager::resume(models::Network& network, torch::optim::Optimizer& optimizer) {
+  TrainingState state;
   std::string found;
-  if (session_.rank() == 0) found = find(network, optimizer, standing);
+  if (session_.rank() == 0) found = find(network, optimizer, state);
   found = parallel::broadcast_text(std::move(found), session_.world());
   if (found.empty()) return {};
   if (found.front() == kRefused)  // one table is enough
@@ -179,33 +180,33 @@ std::optional<Standing> Keeper::resume(models::Network& network, torch::optim::O
   broadcast_parameters(network, session_.world());
   broadcast_optimizer(optimizer, session_.world());
   const auto lines = split(found, '\n');
-  standing.step = *parse_number<std::int64_t>(lines[0]);
-  standing.position = data::parse_position(lines[1]);
+  state.step = *parse_number<std::int64_t>(lines[0]);
+  state.position = data::parse_position(lines[1]);
   for (const auto line : lines | std::views::drop(2)) {
     const auto equals = line.find('=');
-    standing.extra[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    state.extra[std::string(line.substr(0, equals))] = line.substr(equals + 1);
   }
-  kept_step_ = standing.step;
-  kept_extra_ = standing.extra;
-  return standing;
+  kept_step_ = state.step;
+  kept_extra_ = state.extra;
+  return state;
 }
 
-void Keeper::load(const fs::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
-                  Standing& standing) {
+void CheckpointManager::load(const fs::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
+                             TrainingState& state) {
   RONDE_SPAN("load");
   const Checkpoint checkpoint = load_checkpoint(path);
   models::copy_values(checkpoint.model, models::state_of(network), path.string());
   restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string());
-  standing = {
+  state = {
       .step = checkpoint.info.step,
       .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
       .extra = checkpoint.info.extra};
-  std::erase_if(standing.extra, [](const auto& entry) { return is_fact(entry.first); });
-  log_.info("training goes on after step {}, from {}", standing.step, path.string());
+  std::erase_if(state.extra, [](const auto& entry) { return is_fact(entry.first); });
+  log_.info("training goes on after step {}, from {}", state.step, path.string());
 }
 
 // What one costs is known to rank 0, so it decides where the interval comes from that.
-bool Keeper::due(std::int64_t step) {
+bool CheckpointManager::due(std::int64_t step) {
   if (every_.steps > 0) return step % every_.steps == 0;
   if (every_.automatic && session_.rank() != 0) return false;
   learn_cost();
@@ -214,7 +215,7 @@ bool Keeper::due(std::int64_t step) {
 }
 
 // Said when it is first known, and when it has changed much.
-void Keeper::learn_cost() {
+void CheckpointManager::learn_cost() {
   if (!every_.automatic || writer_->busy() || writer_->cost() == cost_) return;
   cost_ = writer_->cost();
   const auto mtbf = session_.settings().get<"checkpoint.mtbf">();
@@ -227,28 +228,29 @@ void Keeper::learn_cost() {
   interval_ = interval;
 }
 
-std::chrono::nanoseconds Keeper::expected_time(const models::Network& network) const {
+std::chrono::nanoseconds CheckpointManager::expected_time(const models::Network& network) const {
   if (const auto cost = writer_ ? writer_->cost() : std::nullopt) return cost->total;
   std::uint64_t bytes = 0;
   for (const auto& parameter : network.parameters()) bytes += parameter.nbytes();
   return guessed_time(kMostCopies * bytes);
 }
 
-void Keeper::keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer) {
+void CheckpointManager::keep(const TrainingState& state, const models::Network& network,
+                             const torch::optim::Optimizer& optimizer) {
   kept_at_ = monotonic_now();
-  if (standing.step == kept_step_ && standing.extra == kept_extra_) return;
-  kept_step_ = standing.step;
-  kept_extra_ = standing.extra;
+  if (state.step == kept_step_ && state.extra == kept_extra_) return;
+  kept_step_ = state.step;
+  kept_extra_ = state.extra;
   if (!writer_) return;
   // In f16 gradients overflow now and then, and the step is skipped.
   if (const auto bad = first_not_finite(network, session_.settings().get<"train.precision">() != "f16"))
-    return log_.warn("no checkpoint of step {} is kept: {} is not finite", standing.step, *bad);
-  Checkpoint checkpoint{.info = {.step = standing.step,
-                                 .epoch = standing.position.epoch,
-                                 .samples = standing.position.position,
-                                 .seed = standing.position.seed,
+    return log_.warn("no checkpoint of step {} is kept: {} is not finite", state.step, *bad);
+  Checkpoint checkpoint{.info = {.step = state.step,
+                                 .epoch = state.position.epoch,
+                                 .samples = state.position.position,
+                                 .seed = state.position.seed,
                                  .ranks = session_.size(),
-                                 .extra = standing.extra},
+                                 .extra = state.extra},
                         .model = models::state_of(network),
                         .optimizer = state_tensors(optimizer, network.named_parameters())};
   checkpoint.info.settings = facts().settings;
@@ -259,20 +261,20 @@ void Keeper::keep(const Standing& standing, const models::Network& network, cons
   warn_about_grace();
 }
 
-void Keeper::finish() {
+void CheckpointManager::finish() {
   if (!writer_) return;
   writer_->wait();
   warn_about_errors();
 }
 
-void Keeper::warn_about_errors() {
+void CheckpointManager::warn_about_errors() {
   if (const auto error = writer_->take_error())
     log_.warn("a checkpoint could not be written, and training goes on; the older ones are as they were: {}",
               error->what());
 }
 
 // After SIGTERM, what 'ronde run' allows must be enough for a checkpoint.
-void Keeper::warn_about_grace() {
+void CheckpointManager::warn_about_grace() {
   const auto grace = session_.settings().get<"launch.grace">();
   const auto cost = writer_->cost();
   if (session_.rank() != 0 || grace_warned_ || !cost || cost->total < grace) return;
@@ -283,7 +285,7 @@ void Keeper::warn_about_grace() {
       format_duration(cost->total), format_duration(grace));
 }
 
-fs::path Keeper::newest() const {
+fs::path CheckpointManager::newest() const {
   return writer_ ? writer_->newest().value_or(started_from_) : started_from_;
 }
 

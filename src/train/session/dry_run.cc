@@ -1,4 +1,4 @@
-#include "ronde/train/session/rehearsal.h"
+#include "ronde/train/session/dry_run.h"
 
 #include <algorithm>
 #include <fstream>
@@ -22,7 +22,7 @@
 namespace ronde::train {
 namespace {
 
-// Samples a pass of the smaller rehearsal; the other has twice as many. Two are enough for a batch norm; but torch
+// Samples a pass of the smaller dry run; the other has twice as many. Two are enough for a batch norm; but torch
 // takes other algorithms for tiny tensors than for those of a real batch, so small samples come in larger numbers.
 constexpr std::int64_t kLeastFew = 2, kMostFew = 16;
 constexpr std::int64_t kValues = 1 << 16;
@@ -34,11 +34,11 @@ std::int64_t few_of(const Task& task, std::int64_t passes) {
 }
 
 // Weights stay as they are, so that nothing can overflow; and sizes of f16 are those of bf16, whose steps never fail.
-Settings for_rehearsal(Settings settings) {
-  settings.set("optimizer.lr", "0", "rehearsal");
-  settings.set("train.device", "cpu", "rehearsal");  // it watches the CPU's memory
-  settings.set("train.graph", "off", "rehearsal");
-  if (settings.get<"train.precision">() == "f16") settings.set("train.precision", "bf16", "rehearsal");
+Settings for_dry_run(Settings settings) {
+  settings.set("optimizer.lr", "0", "dry run");
+  settings.set("train.device", "cpu", "dry run");  // it watches the CPU's memory
+  settings.set("train.graph", "off", "dry run");
+  if (settings.get<"train.precision">() == "f16") settings.set("train.precision", "bf16", "dry run");
   return settings;
 }
 
@@ -72,18 +72,18 @@ double bytes_of(const std::vector<torch::Tensor>& tensors) {
   return bytes;
 }
 
-class Stage {
+class DryRunner {
  public:
-  explicit Stage(const Settings& settings)
+  explicit DryRunner(const Settings& settings)
       : elsewhere_(in_use()),
-        settings_(for_rehearsal(settings)),
+        settings_(for_dry_run(settings)),
         session_(engine_alone(settings_), settings_),
         task_(make_task(session_)),
         passes_(settings_.get<"train.accumulate">()),
         few_(few_of(task_, passes_)) {}
 
-  Rehearsal play() {
-    Rehearsal known = facts();
+  DryRun run() {
+    DryRun known = facts();
     known.activations = Line::through({few_, activations(few_)}, {2 * few_, activations(2 * few_)});
     const double before = in_use();
     Learner learner(session_, task_);
@@ -97,11 +97,11 @@ class Stage {
   }
 
  private:
-  Rehearsal facts() {
-    Rehearsal known{.kind = task_.samples->kind(),
-                    .preparation = data::preparation_of(settings_.get<"data.name">(), *task_.samples),
-                    .samples = task_.samples->size(),
-                    .held_out = task_.held_out->size()};
+  DryRun facts() {
+    DryRun known{.kind = task_.samples->kind(),
+                 .preparation = data::preparation_of(settings_.get<"data.name">(), *task_.samples),
+                 .samples = task_.samples->size(),
+                 .held_out = task_.held_out->size()};
     known.parameters = models::count_parameters(*task_.network);
     known.parameter_bytes = bytes_of(task_.network->parameters());
     known.buffer_bytes = bytes_of(task_.network->buffers());
@@ -158,9 +158,9 @@ class Stage {
 
 }  // namespace
 
-Rehearsal rehearse(const Settings& settings) {
+DryRun dry_run(const Settings& settings) {
   parallel::install_arena();
-  return Stage(settings).play();
+  return DryRunner(settings).run();
 }
 
 bool can_recompute(const Settings& settings) {

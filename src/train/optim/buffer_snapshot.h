@@ -7,7 +7,7 @@
 namespace ronde::train {
 
 // What a forward pass changes by itself (running means of norms), as it was before a step that may have to be skipped.
-class KeptBuffers {
+class BufferSnapshot {
  public:
   void keep(const torch::nn::Module& network);
   void put_back(const torch::nn::Module& network) const;

@@ -29,7 +29,7 @@ struct Every {
 Every parse_every(std::string_view text);
 
 // Where a training stands.
-struct Standing {
+struct TrainingState {
   std::int64_t step = 0;
   data::Position position = {};
   std::map<std::string, std::string> extra = {};  // what else a training needs to go on; no line breaks
@@ -37,21 +37,21 @@ struct Standing {
 
 // Keeps checkpoints of a training in output_folder()/checkpoints, and finds the one to go on from. Every rank has one
 // and calls the same; rank 0 writes, or each rank its share.
-class Keeper {
+class CheckpointManager {
  public:
   // `found`: what the settings have come to, such as "classes" -> "10", for TrainingFacts. FAILS WITH: BadInput.
-  Keeper(const Session& session, Log log, std::map<std::string, std::string> found = {});
-  ~Keeper();
+  CheckpointManager(const Session& session, Log log, std::map<std::string, std::string> found = {});
+  ~CheckpointManager();
 
   // Puts what checkpoint.resume names into network and optimizer, the same on all ranks. Nothing: training starts anew.
   // FAILS WITH: BadInput for one of another training (see resume_rules.h), unless checkpoint.accept_differences says
   // otherwise, and for one of another network, saying which tensors differ; System.
-  std::optional<Standing> resume(models::Network& network, torch::optim::Optimizer& optimizer);
+  std::optional<TrainingState> resume(models::Network& network, torch::optim::Optimizer& optimizer);
 
   // Whether this rank finds that it is time for one; ranks may differ in that, and agree before they call keep().
   bool due(std::int64_t step);
   // An error while it is written is a warning, and training goes on.
-  void keep(const Standing& standing, const models::Network& network, const torch::optim::Optimizer& optimizer);
+  void keep(const TrainingState& state, const models::Network& network, const torch::optim::Optimizer& optimizer);
   void finish();  // waits until the last one is written
 
   bool sharded() const { return sharded_; }
@@ -62,11 +62,11 @@ class Keeper {
   std::chrono::nanoseconds expected_time(const models::Network& network) const;
 
  private:
-  std::string find(models::Network& network, torch::optim::Optimizer& optimizer, Standing& standing);
+  std::string find(models::Network& network, torch::optim::Optimizer& optimizer, TrainingState& state);
   std::string objection_to(const std::filesystem::path& path) const;
   TrainingFacts facts() const;
   void load(const std::filesystem::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
-            Standing& standing);
+            TrainingState& state);
   std::optional<std::filesystem::path> chosen() const;
   void put_aside(std::int64_t last_step) const;  // checkpoints of later steps
   void warn_about_errors();

@@ -1,5 +1,5 @@
 // What is said before a run against what whole trainings then take.
-#include "ronde/train/session/rehearsal.h"
+#include "ronde/train/session/dry_run.h"
 
 #include <algorithm>
 #include <vector>
@@ -70,7 +70,7 @@ class PeakMemory : public Watched, public testing::WithParamInterface<Case> {};
 // Says how the two differ, and fails when that is much.
 void compare(const Case& tested, const Settings& settings) {
   const std::int64_t pass = tested.batch / settings.get<"train.accumulate">();
-  const Rehearsal known = rehearse(settings);
+  const DryRun known = dry_run(settings);
   const double took = measured(settings);
   const auto said = static_cast<double>(known.step.peak(pass));
   std::printf("%-24s batch %4lld: said %7.1f MB, took %7.1f MB, ratio %.3f; activations %.1f MB\n", tested.name,
@@ -122,14 +122,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TransformerRecomputed", "transformer", 48, {{"model.recompute", "true"}}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-TEST(Rehearsal, KnowsWhatIsKept) {
+TEST(DryRun, KnowsWhatIsKept) {
   if (device::count() > 0) GTEST_SKIP() << "memory of the CPU is watched, and there is a GPU";
   parallel::install_arena();
   const tests::Folder folder;
-  const auto rehearsed = [&](const char* optimizer) {
-    return rehearse(settings_of({"", "mlp", 16, {{"optimizer.name", optimizer}}}, folder.text()));
+  const auto dry_run_with = [&](const char* optimizer) {
+    return dry_run(settings_of({"", "mlp", 16, {{"optimizer.name", optimizer}}}, folder.text()));
   };
-  const Rehearsal sgd = rehearsed("sgd"), adam = rehearsed("adam");
+  const DryRun sgd = dry_run_with("sgd"), adam = dry_run_with("adam");
   parallel::uninstall_arena();
   const double parameters = 4.0 * (3072 * 512 + 512 + 512 * 513 + 512 * 10 + 10);
   EXPECT_EQ(sgd.parameter_bytes, parameters);
@@ -140,12 +140,12 @@ TEST(Rehearsal, KnowsWhatIsKept) {
   EXPECT_EQ(sgd.flops, 2.0 * (3072 * 512 + 512 * 512 + 512 * 10) + 512 + 512);
 }
 
-TEST(Rehearsal, FailsInTheWordsOfATraining) {
+TEST(DryRun, FailsInTheWordsOfATraining) {
   const tests::Folder folder;
-  EXPECT_THROW(rehearse(settings_of({"", "resnet21", 16}, folder.text())), Error);
-  EXPECT_THROW(rehearse(settings_of({"", "mlp", 16, {{"data.name", "mnist"}}}, folder.text())), Error);
-  EXPECT_THROW(rehearse(settings_of({"", "lstm", 16, {{"model.recompute", "true"}}}, folder.text())), Error);
-  EXPECT_THROW(rehearse(settings_of({"", "mlp", 16, {{"data.samples", "3"}}}, folder.text())), Error);
+  EXPECT_THROW(dry_run(settings_of({"", "resnet21", 16}, folder.text())), Error);
+  EXPECT_THROW(dry_run(settings_of({"", "mlp", 16, {{"data.name", "mnist"}}}, folder.text())), Error);
+  EXPECT_THROW(dry_run(settings_of({"", "lstm", 16, {{"model.recompute", "true"}}}, folder.text())), Error);
+  EXPECT_THROW(dry_run(settings_of({"", "mlp", 16, {{"data.samples", "3"}}}, folder.text())), Error);
   parallel::uninstall_arena();
 }
 

@@ -1,8 +1,8 @@
-#include "ronde/train/optim/kept_buffers.h"
+#include "ronde/train/optim/buffer_snapshot.h"
 
 namespace ronde::train {
 
-void KeptBuffers::keep(const torch::nn::Module& network) {
+void BufferSnapshot::keep(const torch::nn::Module& network) {
   const torch::NoGradGuard no_grad;
   const auto now = network.buffers();
   if (now.empty()) return;
@@ -13,14 +13,14 @@ void KeptBuffers::keep(const torch::nn::Module& network) {
   torch::_foreach_copy_(kept_, now);
 }
 
-void KeptBuffers::put_back(const torch::nn::Module& network) const {
+void BufferSnapshot::put_back(const torch::nn::Module& network) const {
   if (kept_.empty()) return;
   const torch::NoGradGuard no_grad;
   auto now = network.buffers();
   torch::_foreach_copy_(now, kept_);
 }
 
-void KeptBuffers::put_back_where(const torch::Tensor& skipped, const torch::nn::Module& network) const {
+void BufferSnapshot::put_back_where(const torch::Tensor& skipped, const torch::nn::Module& network) const {
   if (kept_.empty()) return;
   const torch::NoGradGuard no_grad;
   const torch::Tensor back = skipped.ne(0).squeeze();  // no dimension of its own: some buffers have none
