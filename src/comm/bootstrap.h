@@ -9,7 +9,7 @@
 namespace ronde::comm {
 
 namespace detail {
-class Post;
+class Transport;
 }
 
 // How ranks first find each other: everyone gives a blob, everyone gets the blobs of all. Used a few times at the start
@@ -30,7 +30,7 @@ class Bootstrap {
   virtual std::string how_ended(int /*rank*/, Deadline /*until*/) { return {}; }
 
   // What carries data between nodes, where the bootstrap brings it along, as MPI does.
-  virtual std::shared_ptr<detail::Post> post() { return nullptr; }
+  virtual std::shared_ptr<detail::Transport> transport() { return nullptr; }
 };
 
 }  // namespace ronde::comm

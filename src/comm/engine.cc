@@ -35,16 +35,16 @@ std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, E
     options.engine_cpus = Environment::of_process().get(kEngineCpusVariable).value_or("");
   detail::raise_descriptor_limit();
   const int rank = bootstrap->rank();
-  detail::Neighbours neighbours =
-      detail::meet_neighbours(*bootstrap,
-                              {.arena_bytes = options.arena_bytes,
-                               .pretend_nodes = options.pretend_nodes,
-                               .interfaces = options.interfaces,
-                               .patience = std::chrono::ceil<std::chrono::seconds>(options.peer_timeout),
-                               .log = options.log,
-                               .tcp_only = options.tcp_only},
-                              Deadline::after(options.start_timeout));
-  return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(neighbours), rank, std::move(options));
+  detail::Peers peers =
+      detail::connect_peers(*bootstrap,
+                            {.arena_bytes = options.arena_bytes,
+                             .pretend_nodes = options.pretend_nodes,
+                             .interfaces = options.interfaces,
+                             .peer_timeout = std::chrono::ceil<std::chrono::seconds>(options.peer_timeout),
+                             .log = options.log,
+                             .tcp_only = options.tcp_only},
+                            Deadline::after(options.start_timeout));
+  return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(peers), rank, std::move(options));
 }
 
 }  // namespace

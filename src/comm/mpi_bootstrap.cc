@@ -5,7 +5,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/bootstrap/process_end.h"
-#include "ronde/comm/mpi/mpi_post.h"
+#include "ronde/comm/mpi/mpi_transport.h"
 
 namespace ronde::comm {
 namespace {
@@ -41,7 +41,7 @@ class MpiBootstrap final : public Bootstrap, public detail::ProcessEnd {
   void forget(int number) override { owner_.forget(number); }
   void note_loss() override { owner_.note_loss(); }
 
-  std::shared_ptr<detail::Post> post() override { return std::make_shared<detail::MpiPost>(owner_); }
+  std::shared_ptr<detail::Transport> transport() override { return std::make_shared<detail::MpiTransport>(owner_); }
 
  private:
   // MPI cannot tell who is missing.

@@ -152,7 +152,7 @@ class SocketBootstrap final : public Bootstrap {
   int size_;
 };
 
-class LonelyBootstrap final : public Bootstrap {
+class SingleRankBootstrap final : public Bootstrap {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -190,7 +190,7 @@ std::unique_ptr<Bootstrap> bootstrap_from(const Environment& environment, Deadli
   const auto rank = environment.get(kRankVariable), size = environment.get(kSizeVariable);
   if (!address && !rank && !size) {
     if (runs_under_mpi(environment)) return mpi_bootstrap(environment, until);
-    return std::make_unique<LonelyBootstrap>();
+    return std::make_unique<SingleRankBootstrap>();
   }
   if (!address || !rank || !size)
     throw Error::bad_input("{}, {} and {} come together from 'ronde run'; only some of them are set",

@@ -15,7 +15,7 @@
 namespace ronde::comm {
 
 struct ThreadJob::Impl {
-  std::vector<detail::Neighbours> seats;
+  std::vector<detail::Peers> peers_by_rank;
   std::vector<detail::EngineCore*> engines;
 };
 
@@ -29,32 +29,32 @@ std::pair<FileDescriptor, FileDescriptor> make_pair() {
   return {FileDescriptor(pair[0]), FileDescriptor(pair[1])};
 }
 
-void connect_node(std::vector<detail::Neighbours>& seats, const std::vector<int>& ranks, std::size_t arena_bytes) {
+void connect_node(std::vector<detail::Peers>& peers_by_rank, const std::vector<int>& ranks, std::size_t arena_bytes) {
   auto nodes = detail::Node::for_threads(static_cast<int>(ranks.size()), arena_bytes);
   for (std::size_t place = 0; place < ranks.size(); ++place) {
-    detail::Neighbours& seat = seats[static_cast<std::size_t>(ranks[place])];
-    seat.node = std::move(nodes[place]);
-    seat.ranks = ranks;
-    seat.sockets.resize(ranks.size());
-    seat.cpus = topology::usable_cores();
+    detail::Peers& peers = peers_by_rank[static_cast<std::size_t>(ranks[place])];
+    peers.node = std::move(nodes[place]);
+    peers.ranks = ranks;
+    peers.sockets.resize(ranks.size());
+    peers.cpus = topology::usable_cores();
   }
   for (std::size_t a = 0; a < ranks.size(); ++a)
     for (std::size_t b = a + 1; b < ranks.size(); ++b)
-      std::tie(seats[static_cast<std::size_t>(ranks[a])].sockets[b],
-               seats[static_cast<std::size_t>(ranks[b])].sockets[a]) = make_pair();
+      std::tie(peers_by_rank[static_cast<std::size_t>(ranks[a])].sockets[b],
+               peers_by_rank[static_cast<std::size_t>(ranks[b])].sockets[a]) = make_pair();
 }
 
-void open_endpoints(std::vector<detail::Neighbours>& seats) {
+void open_endpoints(std::vector<detail::Peers>& peers_by_rank) {
   std::vector<detail::Listening> listening;
   detail::Mesh::Options options{.secret = detail::random_secret()};
-  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+  for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
     listening.push_back(detail::listen_for_peers("", /*only_here=*/true));
     options.endpoints.push_back(listening.back().endpoint);
     options.names.push_back(fmt::format("rank {}", rank));
   }
-  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+  for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
     options.rank = static_cast<int>(rank);
-    seats[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);
+    peers_by_rank[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);
   }
 }
 
@@ -63,41 +63,42 @@ void open_endpoints(std::vector<detail::Neighbours>& seats) {
 ThreadJob::ThreadJob(int ranks, int nodes, std::size_t arena_bytes) : impl_(std::make_unique<Impl>()) {
   const auto size = static_cast<std::size_t>(ranks);
   const std::string host = topology::host_name();
-  impl_->seats.resize(size);
+  impl_->peers_by_rank.resize(size);
   impl_->engines.resize(size);
   std::vector<int> node_of;
   for (int rank = 0; rank < ranks; ++rank) node_of.push_back(detail::pretended_node(rank, ranks, nodes));
-  for (detail::Neighbours& seat : impl_->seats) {
-    seat.node_of = node_of;
+  for (detail::Peers& peers : impl_->peers_by_rank) {
+    peers.node_of = node_of;
     for (int peer = 0; peer < ranks; ++peer)
-      seat.job.push_back({.host = host, .node = host, .address = "", .pid = getpid()});
+      peers.job.push_back({.host = host, .node = host, .address = "", .pid = getpid()});
   }
   const detail::Layout layout = detail::Layout::of(node_of);
-  for (const auto& node : layout.nodes) connect_node(impl_->seats, node, arena_bytes);
-  if (layout.count() > 1) open_endpoints(impl_->seats);
+  for (const auto& node : layout.nodes) connect_node(impl_->peers_by_rank, node, arena_bytes);
+  if (layout.count() > 1) open_endpoints(impl_->peers_by_rank);
 }
 
 ThreadJob::~ThreadJob() = default;
 
 int ThreadJob::size() const {
-  return static_cast<int>(impl_->seats.size());
+  return static_cast<int>(impl_->peers_by_rank.size());
 }
 
 std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
   const auto index = static_cast<std::size_t>(rank);
-  if (auto& mesh = impl_->seats[index].mesh) {
-    const detail::Partners partners = detail::first_partners(impl_->seats[index].node_of, rank);
+  if (auto& mesh = impl_->peers_by_rank[index].mesh) {
+    const detail::Partners partners = detail::first_partners(impl_->peers_by_rank[index].node_of, rank);
     mesh->meet(partners.call, partners.called_by, Deadline::after(options.start_timeout));
   }
-  auto core = std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->seats[index]), rank, std::move(options));
+  auto core =
+      std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->peers_by_rank[index]), rank, std::move(options));
   impl_->engines[index] = core.get();
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 
 void ThreadJob::inject(int rank, const Faults& faults) {
-  detail::Neighbours& seat = impl_->seats[static_cast<std::size_t>(rank)];
-  seat.wrap_link = faults.link;
-  if (faults.data && seat.mesh) seat.data = faults.data(*seat.mesh);
+  detail::Peers& peers = impl_->peers_by_rank[static_cast<std::size_t>(rank)];
+  peers.wrap_link = faults.link;
+  if (faults.data && peers.mesh) peers.data = faults.data(*peers.mesh);
 }
 
 void ThreadJob::kill(int rank) {

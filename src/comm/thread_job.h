@@ -9,7 +9,7 @@ namespace ronde::comm {
 
 namespace detail {
 class Link;
-class Post;
+class Transport;
 }  // namespace detail
 
 // A job whose ranks are threads of this process, for tests. Each has an engine of its own, with everything that ranks
@@ -30,7 +30,7 @@ class ThreadJob {
   // engine(rank).
   struct Faults {
     std::function<std::unique_ptr<detail::Link>(std::unique_ptr<detail::Link>)> link = nullptr;
-    std::function<std::shared_ptr<detail::Post>(detail::Post& mesh)> data = nullptr;
+    std::function<std::shared_ptr<detail::Transport>(detail::Transport& mesh)> data = nullptr;
   };
   void inject(int rank, const Faults& faults);
   // As if the process of this rank were killed: the others see its sockets close without a word.

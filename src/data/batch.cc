@@ -45,8 +45,8 @@ std::span<std::uint8_t> Batch::features8() const {
   return {buffer_->features8.data(), static_cast<std::size_t>(size()) * detail::values_of<std::uint8_t>(facts_.kind)};
 }
 
-std::span<PictureTouch> Batch::touches() const {
-  return {buffer_->touches.data(), static_cast<std::size_t>(size()) * facts_.kind.touch_values()};
+std::span<Augmentation> Batch::augmentations() const {
+  return {buffer_->augmentations.data(), static_cast<std::size_t>(size()) * facts_.kind.augmentation_values()};
 }
 
 std::span<std::int64_t> Batch::classes() const {
@@ -63,7 +63,7 @@ SampleSpace Batch::sample(std::int64_t i) const {
   return {.features = part(features(), detail::values_of<float>(kind)),
           .features16 = part(features16(), detail::values_of<Bf16>(kind)),
           .features8 = part(features8(), detail::values_of<std::uint8_t>(kind)),
-          .touch = part(touches(), kind.touch_values()),
+          .augmentation = part(augmentations(), kind.augmentation_values()),
           .classes = part(classes(), kind.class_values()),
           .flags = part(flags(), kind.flag_values())};
 }

@@ -43,9 +43,9 @@ class Batch {
 
   // size() x channels x height x width values (or channels last, as the kind says), aligned to 64 bytes.
   std::span<float> features() const;
-  std::span<Bf16> features16() const;         // instead, for kinds that are bf16
-  std::span<std::uint8_t> features8() const;  // or for those that are u8,
-  std::span<PictureTouch> touches() const;    // each with a touch
+  std::span<Bf16> features16() const;             // instead, for kinds that are bf16
+  std::span<std::uint8_t> features8() const;      // or for those that are u8,
+  std::span<Augmentation> augmentations() const;  // each with an augmentation
   // size() times what facts().kind says of a sample; empty for kinds that have none.
   std::span<std::int64_t> classes() const;
   std::span<float> flags() const;

@@ -110,10 +110,10 @@ Dataset zip(Dataset first, Dataset second) {
   Origin origin;
   origin.name = fmt::format("zip of {} and {}", first.origin().name, second.origin().name);
   origin.inside = 2;
-  origin.open = [first, second](std::int64_t epoch, const Inside& inside) -> NextSample {
+  origin.open = [first, second](std::int64_t epoch, const NestedOptions& inside) -> NextSample {
     const auto open = [&](const Dataset& dataset) {
-      return std::make_shared<Machine>(dataset.origin(), dataset.steps(), inside.options,
-                                       Machine::Choice{.only_epoch = epoch, .all = inside.all});
+      return std::make_shared<PipelineBuilder>(dataset.origin(), dataset.steps(), inside.options,
+                                               PipelineBuilder::Choice{.only_epoch = epoch, .all = inside.all});
     };
     return [one = open(first), other = open(second)]() -> std::optional<Sample> {
       auto sample = one->next();

@@ -94,7 +94,7 @@ struct Loader::Impl {
       const Draw& draw = run.items[static_cast<std::size_t>(i)].draw;
       source.read(draw.index, draw.epoch, run.group->batch->sample(run.slot + i));
     }
-    run.hold.release();
+    run.reservation.release();
   }
 
   const Source& source;

@@ -10,15 +10,15 @@ namespace ronde::data {
 
 struct Pipeline::Impl {
   Impl(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
-       const Machine::Choice& choice)
-      : machine(origin, steps, options, choice) {}
-  Machine machine;
+       const PipelineBuilder::Choice& choice)
+      : builder(origin, steps, options, choice) {}
+  PipelineBuilder builder;
   std::exception_ptr failure = nullptr;
 };
 
 Pipeline::Pipeline(const Origin& origin, const std::vector<Step>& steps, PipelineOptions options,
                    std::optional<Position> start)
-    : impl_(std::make_unique<Impl>(origin, steps, options, Machine::Choice{.start = start})) {
+    : impl_(std::make_unique<Impl>(origin, steps, options, PipelineBuilder::Choice{.start = start})) {
   if (!options.say) return;
   const StorageFacts facts = origin.records ? storage_facts(*origin.records, origin.path) : StorageFacts{};
   for (const std::string& sentence : advise_on_steps(steps, facts)) options.say(sentence);
@@ -31,7 +31,7 @@ Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 std::optional<Sample> Pipeline::next() {
   if (impl_->failure) std::rethrow_exception(impl_->failure);
   try {
-    return impl_->machine.next();
+    return impl_->builder.next();
   } catch (...) {
     impl_->failure = std::current_exception();
     throw;
@@ -39,27 +39,27 @@ std::optional<Sample> Pipeline::next() {
 }
 
 Position Pipeline::position() const {
-  return impl_->machine.position();
+  return impl_->builder.position();
 }
 
 std::int64_t Pipeline::epoch() const {
-  return impl_->machine.epoch();
+  return impl_->builder.epoch();
 }
 
 std::vector<StageStats> Pipeline::stages() const {
-  return impl_->machine.engine().stats();
+  return impl_->builder.engine().stats();
 }
 
 std::int64_t Pipeline::skipped() const {
-  return impl_->machine.bad().count();
+  return impl_->builder.bad().count();
 }
 
 std::size_t Pipeline::peak_bytes() const {
-  return impl_->machine.engine().peak_bytes();
+  return impl_->builder.engine().peak_bytes();
 }
 
 std::chrono::nanoseconds Pipeline::waited() const {
-  return impl_->machine.engine().waited();
+  return impl_->builder.engine().waited();
 }
 
 }  // namespace ronde::data

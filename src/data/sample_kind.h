@@ -31,12 +31,12 @@ struct PixelScale {
   friend bool operator==(const PixelScale&, const PixelScale&) = default;
 };
 
-// What is still to be done to a picture that came as bytes: see touch.h.
-struct PictureTouch {
+// What is still to be done to a picture that came as bytes: see augment.h.
+struct Augmentation {
   std::int32_t x = 0, y = 0;  // of the picture that came, where what is wanted begins; may lie outside
   std::int32_t mirrored = 0;  // 1: left to right, after that
   float share = 1;            // of itself; the rest is its neighbour's, of the pair (0, 1), (2, 3) ...
-  friend bool operator==(const PictureTouch&, const PictureTouch&) = default;
+  friend bool operator==(const Augmentation&, const Augmentation&) = default;
 };
 
 // What every sample of a source is: features of one shape, and a target of one shape.
@@ -46,8 +46,10 @@ struct SampleKind {
   Target target = Target::Class;
   Layout layout = Layout::ChannelsFirst;
   bool bf16 = false;  // features are bf16 rather than f32
-  bool u8 = false;    // features are bytes of pixels, channels last, each picture with a touch that is still to come:
-  PixelScale pixels = {};  // this for all of them, and the one that lies beside the sample
+  // Features are bytes of pixels, channels last. What is still to be done to them: `pixels` for all, and the
+  // augmentation that lies beside each sample.
+  bool u8 = false;
+  PixelScale pixels = {};
 
   std::size_t values() const { return static_cast<std::size_t>(channels * height * width); }
   // How many classes a sample comes with: its own, or one a pixel, row by row.
@@ -57,12 +59,12 @@ struct SampleKind {
   }
   // How many flags, 1 for a label that it has and 0 for one that it has not.
   std::size_t flag_values() const { return target == Target::Labels ? static_cast<std::size_t>(classes) : 0; }
-  std::size_t touch_values() const { return u8 ? 1 : 0; }
+  std::size_t augmentation_values() const { return u8 ? 1 : 0; }
   std::size_t bytes() const {
     return values() * (u8     ? 1
                        : bf16 ? 2
                               : 4) +
-           touch_values() * sizeof(PictureTouch) + class_values() * sizeof(std::int64_t) +
+           augmentation_values() * sizeof(Augmentation) + class_values() * sizeof(std::int64_t) +
            flag_values() * sizeof(float);
   }
   friend bool operator==(const SampleKind&, const SampleKind&) = default;
@@ -71,9 +73,9 @@ struct SampleKind {
 // Where a sample is written: memory of the caller, as much as its kind says. What a kind has not is empty.
 struct SampleSpace {
   std::span<float> features = {};
-  std::span<Bf16> features16 = {};         // instead, for kinds that are bf16
-  std::span<std::uint8_t> features8 = {};  // or for those that are u8,
-  std::span<PictureTouch> touch = {};      // and this with it
+  std::span<Bf16> features16 = {};            // instead, for kinds that are bf16
+  std::span<std::uint8_t> features8 = {};     // or for those that are u8,
+  std::span<Augmentation> augmentation = {};  // and this with it
   std::span<std::int64_t> classes = {};
   std::span<float> flags = {};
 };

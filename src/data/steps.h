@@ -109,7 +109,7 @@ using Step = std::variant<steps::Shuffle, steps::ShuffleChunks, steps::ShuffleBu
 std::string_view name(const Step& step);  // "shuffle", as it is called below
 
 using NextSample = std::function<std::optional<Sample>()>;  // nothing: no more
-struct Inside;  // what a pipeline leaves to datasets inside it: flow/build.h
+struct NestedOptions;  // what a pipeline leaves to datasets inside it: pipeline/build.h
 
 // Where samples begin; one of the three is there.
 struct Origin {
@@ -119,7 +119,7 @@ struct Origin {
   // One after the other: begins an epoch.
   std::function<NextSample(std::int64_t epoch)> restart = {};
   // Or, of datasets inside: so does this, within the memory of the pipeline around them.
-  std::function<NextSample(std::int64_t epoch, const Inside& inside)> open = {};
+  std::function<NextSample(std::int64_t epoch, const NestedOptions& inside)> open = {};
   int inside = 0;  // how many they are
 };
 

@@ -19,7 +19,7 @@ constexpr double kBatchesAhead = 3;
 constexpr double kGpuProgram = 600e6;
 
 // Of a sample as a batch holds it, and as it travels to a GPU: pictures as bytes, where the device does the rest.
-double sample_bytes(const Rehearsal& known, const Settings& settings, bool gpu) {
+double sample_bytes(const DryRun& known, const Settings& settings, bool gpu) {
   const std::string place = settings.get<"data.on_device">();
   data::SampleKind kind = known.kind;
   kind.u8 = known.preparation == data::Preparation::Pictures && (place == "on" || (place == "auto" && gpu));
@@ -79,7 +79,7 @@ void add_exchange(Finder& finder, const Work& work, const MachineRates& machine,
                            machine.allreduce_ranks));
 }
 
-double checkpoint_bytes(const Rehearsal& known, const Settings& settings, int ranks) {
+double checkpoint_bytes(const DryRun& known, const Settings& settings, int ranks) {
   // Those at the end are written when no step runs.
   if (!settings.get<"checkpoint.background">() || settings.get<"checkpoint.every">() == "0") return 0;
   const double all = known.parameter_bytes + known.buffer_bytes + known.optimizer_bytes;
@@ -91,7 +91,7 @@ std::string speed_text(double samples_per_s) {
 }
 
 Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread) {
-  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = rehearse(settings)};
+  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = dry_run(settings)};
   variant.memory = memory_need(variant.known, settings, machine, spread);
   const double stored = stored_bytes(settings.get<"data.path">(), variant.known.samples + variant.known.held_out);
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
@@ -101,7 +101,7 @@ Limits::Variant variant_of(const Settings& settings, const MachineRates& machine
 
 }  // namespace
 
-Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu) {
+Work work_of(const DryRun& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu) {
   Work work{.batch = batch_of(settings, ranks),
             .precision = settings.get<"train.precision">(),
             .tf32 = settings.get<"device.tf32">()};
@@ -159,7 +159,7 @@ std::string verdict(const std::vector<SpeedLimit>& limits, int ranks) {
   return fmt::format("{} binds: at most {} samples/s per rank{}", lowest->what, speed_text(lowest->samples_per_s), all);
 }
 
-MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const MachineRates& machine,
+MemoryNeed memory_need(const DryRun& known, const Settings& settings, const MachineRates& machine,
                        const Spread& spread) {
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
   const std::int64_t passes = settings.get<"train.accumulate">();

@@ -7,10 +7,10 @@
 
 #include "ronde/base/settings/settings.h"
 #include "ronde/base/system/hardware.h"
-#include "ronde/train/session/rehearsal.h"
+#include "ronde/train/session/dry_run.h"
 
 // What a training can reach on a machine: how much memory it takes, and what would stop it from being faster. The
-// functions on Work, MachineRates and Rehearsal are pure.
+// functions on Work, MachineRates and DryRun are pure.
 namespace ronde::train {
 
 // How a job is spread.
@@ -32,7 +32,7 @@ struct Work {
   double exchanged = 0;  // gradients that meet those of other ranks
 };
 // `gpu`: it computes, and pictures travel to it as data.on_device says.
-Work work_of(const Rehearsal& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu = false);
+Work work_of(const DryRun& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu = false);
 
 // A rank's share of what its machine does a second. Processors, disks and memory are shared by its ranks; a GPU is one
 // rank's own.
@@ -59,14 +59,14 @@ struct MemoryNeed {
   double available = 0;            // to one rank; 0: not known
   std::int64_t largest_batch = 0;  // of all ranks; 0: not even one sample a rank; only where the above is known
 };
-MemoryNeed memory_need(const Rehearsal& known, const Settings& settings, const MachineRates& machine,
+MemoryNeed memory_need(const DryRun& known, const Settings& settings, const MachineRates& machine,
                        const Spread& spread);
 
 // A training as it is asked for, and with model.recompute the other way round, where the network can.
 struct Limits {
   struct Variant {
     bool recompute = false;
-    Rehearsal known = {};
+    DryRun known = {};
     MemoryNeed memory = {};
     std::vector<SpeedLimit> speeds = {};
   };
@@ -78,8 +78,8 @@ struct Limits {
   std::optional<Variant> other = {};
 };
 
-// Rehearses the training and works out what it can reach. FAILS WITH: as rehearse(); BadInput for more ranks than
-// samples a batch.
+// Makes a dry run of the training and works out what it can reach. FAILS WITH: as dry_run(); BadInput for more ranks
+// than samples a batch.
 Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread);
 
 }  // namespace ronde::train

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/augment/touch.h"
+#include "ronde/data/augment/augment.h"
 #include "ronde/models/model.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
@@ -54,19 +54,20 @@ torch::Tensor on(torch::Device device, const torch::Tensor& host) {
 }
 
 // Pictures that came as bytes, finished on the host, channels last as they came. Unmixed.
-torch::Tensor touched(const data::Batch& batch, data::Range part) {
+torch::Tensor augmented(const data::Batch& batch, data::Range part) {
   const data::SampleKind& kind = batch.facts().kind;
-  data::Touching touching = data::Touching::of(kind, part.size());
-  touching.layout = data::Layout::ChannelsLast;
+  data::AugmentOptions augment = data::AugmentOptions::of(kind, part.size());
+  augment.layout = data::Layout::ChannelsLast;
   const auto begin = static_cast<std::size_t>(part.begin);
-  std::vector<data::PictureTouch> touches(static_cast<std::size_t>(part.size()));
-  for (std::size_t i = 0; i < touches.size(); ++i) {
-    touches[i] = batch.touches()[begin + i];
-    touches[i].share = 1;
+  std::vector<data::Augmentation> augmentations(static_cast<std::size_t>(part.size()));
+  for (std::size_t i = 0; i < augmentations.size(); ++i) {
+    augmentations[i] = batch.augmentations()[begin + i];
+    augmentations[i].share = 1;
   }
   torch::Tensor values = torch::empty({part.size(), kind.channels, kind.height, kind.width},
                                       torch::TensorOptions().memory_format(torch::MemoryFormat::ChannelsLast));
-  data::touch_pictures(touching, batch.features8().data() + begin * kind.values(), touches.data(), values.data_ptr());
+  data::augment_pictures(augment, batch.features8().data() + begin * kind.values(), augmentations.data(),
+                         values.data_ptr());
   return values;
 }
 
@@ -139,7 +140,7 @@ Samples samples_of(const data::Batch& batch, data::Range part, const Task& task,
                                        1};
   if (kind.layout == data::Layout::ChannelsLast) strides = {strides[0], 1, kind.width * kind.channels, kind.channels};
   samples.inputs =
-      on(device, kind.u8 ? touched(batch, part)
+      on(device, kind.u8 ? augmented(batch, part)
                          : torch::from_blob(share(batch.features(), kind.values()), size, strides, torch::kFloat32));
   if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
   std::vector<std::int64_t> shape = {part.size()};

@@ -74,7 +74,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       task_(make_task(session)),
       mixing_(mixing_of(session, task_)),
       learner_(session, task_),
-      keeper_(session, log, facts_of(task_)),
+      checkpoint_manager_(session, log, facts_of(task_)),
       reporter_(session, log),
       totals_(session.world()),
       tested_(!task_.validation) {
@@ -85,7 +85,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
 }
 
 void Trainer::resume() {
-  auto found = keeper_.resume(*task_.network, learner_.optimizer());
+  auto found = checkpoint_manager_.resume(*task_.network, learner_.optimizer());
   if (!found) return;
   position_ = found->position;
   done_ = outcome_.steps = found->step;
@@ -120,10 +120,10 @@ Outcome Trainer::run() {
   if (!finished()) train(loader);
   keep();
   test();
-  keeper_.finish();
+  checkpoint_manager_.finish();
   reporter_.note_input(loader.stages(), loader.skipped());
   trace_input(session_, loader.stages(), loader.skipped());
-  reporter_.end(outcome_.stopped(), keeper_.newest());
+  reporter_.end(outcome_.stopped(), checkpoint_manager_.newest());
   if (outcome_.to_be_continued) {
     require_kept();
     say_why_stopped();
@@ -152,7 +152,7 @@ bool Trainer::is_last(std::int64_t step) const {
 
 // A job that promises to go on must have something to go on from.
 void Trainer::require_kept() const {
-  if (session_.rank() != 0 || step_of(keeper_.newest().filename().string()) == outcome_.steps) return;
+  if (session_.rank() != 0 || step_of(checkpoint_manager_.newest().filename().string()) == outcome_.steps) return;
   throw Error(Error::Kind::System,
               fmt::format("stopped after step {}, and no checkpoint of it could be written: the training can go on "
                           "only from an older one",
@@ -222,12 +222,12 @@ bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
   mine.interrupted = interrupt_.asked() ? 1 : 0;
   limit_.step_ended(monotonic_now());
   mine.leave = wants_to_leave(batch.facts.ends_epoch || is_last(number)) ? 1 : 0;
-  mine.keep = keeper_.due(number) ? 1 : 0;
+  mine.keep = checkpoint_manager_.due(number) ? 1 : 0;
   position_ = batch.facts.after;
   const auto before = totals_.exchange(mine);
   if (before) see(*before);
   // Ranks that were asked before the last one was kept may have found it due once more.
-  const bool stale = keeper_.goes_by_time() && number - 1 == kept_on_;
+  const bool stale = checkpoint_manager_.goes_by_time() && number - 1 == kept_on_;
   if (before && before->keep > 0 && !stale) {
     kept_on_ = number;
     keep();
@@ -239,7 +239,7 @@ bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
 bool Trainer::wants_to_leave(bool ends_epoch) {
   if (interrupt_.asked_to_leave()) return true;
   if (session_.rank() != 0 || !limit_.left(monotonic_now())) return false;
-  TimeNeeds needs{.checkpoint = keeper_.expected_time(*task_.network)};
+  TimeNeeds needs{.checkpoint = checkpoint_manager_.expected_time(*task_.network)};
   if (ends_epoch) {  // until one was seen, forward passes are taken for steps
     const std::int64_t batch = session_.settings().get<"train.batch">();
     needs.evaluation = evaluation_time_.value_or((task_.after_epochs().size() / batch + 1) * limit_.longest_step());
@@ -260,7 +260,7 @@ void Trainer::end_epoch(std::int64_t epoch) {
     if (const auto before = totals_.exchange(*rest)) see(*before);
   if (const auto last = totals_.last()) see(*last);
   if (outcome_.stopped()) return;
-  learner_.come_together();
+  learner_.sync_weights();
   const auto begin = monotonic_now();
   const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
   outcome_.score = found.score;
@@ -290,13 +290,14 @@ bool Trainer::reached_target() const {
 void Trainer::keep() {
   stream_.synchronize();  // nothing is kept of which nobody knows yet whether all ranks have their part in it
   learner_.check_exchange();
-  learner_.come_together();
-  if (keeper_.sharded()) parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
-  Standing standing{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
-  if (!evaluated_) standing.extra[kEvaluated] = "no";
-  if (evaluated_at_ == outcome_.steps) standing.extra[kMeasure] = kept_text(outcome_.results);
-  if (task_.validation && tested_) standing.extra[kTested] = "yes";
-  keeper_.keep(standing, *task_.network, learner_.optimizer());
+  learner_.sync_weights();
+  if (checkpoint_manager_.sharded())
+    parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
+  TrainingState state{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
+  if (!evaluated_) state.extra[kEvaluated] = "no";
+  if (evaluated_at_ == outcome_.steps) state.extra[kMeasure] = kept_text(outcome_.results);
+  if (task_.validation && tested_) state.extra[kTested] = "yes";
+  checkpoint_manager_.keep(state, *task_.network, learner_.optimizer());
 }
 
 }  // namespace ronde::train

@@ -7,8 +7,8 @@
 #include "ronde/data/loader.h"
 #include "ronde/train/evaluate.h"
 #include "ronde/train/logging/reporter.h"
+#include "ronde/train/loop/checkpoint_manager.h"
 #include "ronde/train/loop/feed.h"
-#include "ronde/train/loop/keeper.h"
 #include "ronde/train/loop/learner.h"
 #include "ronde/train/loop/time_limit.h"
 #include "ronde/train/loop/training_stream.h"
@@ -69,7 +69,7 @@ class Trainer {
   Task task_;
   const Mixing mixing_;
   Learner learner_;
-  Keeper keeper_;
+  CheckpointManager checkpoint_manager_;
   Reporter reporter_;
   TotalsOfSteps totals_;
   std::optional<std::int64_t> done_;  // steps that an earlier run has made, if this one goes on from there

@@ -57,7 +57,7 @@ void frame(std::string_view bytes) {
 }
 
 void endpoint(std::string_view bytes) {
-  const ToldEndpoint told = read_endpoint(std::string(bytes));
+  const ReceivedEndpoint told = read_endpoint(std::string(bytes));
   const auto again = read_endpoint(write_endpoint(told.endpoint, ""));
   if (again.endpoint.addresses != told.endpoint.addresses) std::abort();
   const std::vector<Address> mine{{"10.1.0.5", 24}, {"fd00::1", 64}, {"127.0.0.1", 8}};

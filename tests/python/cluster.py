@@ -7,14 +7,14 @@ import re
 import subprocess
 import uuid
 
-from job import PATIENCE, Job
+from job import TEST_TIMEOUT, Job
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "cluster"
 
 
 def why_not() -> str:
     """Why this machine cannot have a cluster; empty when it can."""
-    return subprocess.run([SCRIPT, "check"], capture_output=True, text=True, timeout=PATIENCE).stderr.strip()
+    return subprocess.run([SCRIPT, "check"], capture_output=True, text=True, timeout=TEST_TIMEOUT).stderr.strip()
 
 
 class Cluster:
@@ -29,10 +29,10 @@ class Cluster:
         self.tell("up", str(hosts))
 
     def tell(self, *words: str) -> None:
-        done = subprocess.run([SCRIPT, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([SCRIPT, *words], env=self.env, capture_output=True, text=True, timeout=TEST_TIMEOUT)
         assert done.returncode == 0, done.stderr
 
-    def execute(self, host: str, *command: str, timeout: float = PATIENCE) -> subprocess.CompletedProcess:
+    def execute(self, host: str, *command: str, timeout: float = TEST_TIMEOUT) -> subprocess.CompletedProcess:
         words = [SCRIPT, "exec", host, *command]
         return subprocess.run(words, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=timeout)
 
@@ -62,7 +62,7 @@ class Cluster:
         return found
 
     def down(self) -> None:
-        subprocess.run([SCRIPT, "down"], env=self.env, check=True, timeout=PATIENCE)
+        subprocess.run([SCRIPT, "down"], env=self.env, check=True, timeout=TEST_TIMEOUT)
         for job in self._jobs:
             job.process.kill()
             job.process.wait()

@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-PATIENCE = 40.0  # seconds; four times what a very slow machine may need
+TEST_TIMEOUT = 40.0  # seconds; four times what a very slow machine may need
 QUIET = ("--log-level", "error")  # on a small machine there is a warning about cores
 
 
@@ -29,7 +29,7 @@ def undisturbed(test):
 
 def wait_until(holds, what: str | Callable[[], str]) -> None:
     """`what` may be a function, for what is to be looked at only when it was in vain."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TEST_TIMEOUT
     while not holds():
         assert time.monotonic() < end, f"waited in vain: {what() if callable(what) else what}"
         time.sleep(0.01)
@@ -100,7 +100,7 @@ class Job:
         raise AssertionError("there is no launcher")
 
     def wait(self) -> int:
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TEST_TIMEOUT)
 
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)

@@ -16,7 +16,7 @@ import ronde.torch as hvd
 hvd.init()
 rank, size = hvd.rank(), hvd.size()
 """
-PATIENCE = 200  # seconds; starting torch on many ranks of a busy machine takes long
+TEST_TIMEOUT = 200  # seconds; starting torch on many ranks of a busy machine takes long
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def python_job(build_dir, package_env, tmp_path):
     def run(ranks: int, *words: str, launcher: str = "ronde", flags: tuple[str, ...] = (), env=None):
         command = [*launcher_words(launcher, build_dir, ranks, flags), sys.executable, *map(str, words)]
         return subprocess.run(
-            command, env=package_env | (env or {}), cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+            command, env=package_env | (env or {}), cwd=tmp_path, capture_output=True, text=True, timeout=TEST_TIMEOUT
         )
 
     return run
@@ -101,7 +101,7 @@ def python(package_env, tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TEST_TIMEOUT,
         )
 
     return run

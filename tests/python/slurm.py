@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from job import PATIENCE, wait_until
+from job import TEST_TIMEOUT, wait_until
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 # Debian keeps these in a folder that an ordinary user's path lacks.
@@ -90,7 +90,7 @@ class Slurm:
     def tell(self, *command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
         """srun, sinfo, ...: runs to its end."""
         streams = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-        return subprocess.run(command, env=self.env | (env or {}), timeout=PATIENCE, **streams)
+        return subprocess.run(command, env=self.env | (env or {}), timeout=TEST_TIMEOUT, **streams)
 
     def srun(self, mpi: str, tasks: int, *program: str, env: dict[str, str] | None = None):
         return self.tell("srun", "--quiet", f"--mpi={mpi}", f"--ntasks={tasks}", "--label", *program, env=env)
@@ -111,7 +111,7 @@ class Slurm:
         for daemon in reversed(self._daemons):
             daemon.terminate()
             try:
-                daemon.wait(PATIENCE)
+                daemon.wait(TEST_TIMEOUT)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from cluster import SCRIPT, complaints, text_of
-from job import PATIENCE
+from job import TEST_TIMEOUT
 
 pytest_plugins = ["cluster_fixtures"]
 
@@ -33,7 +33,7 @@ STREAM = textwrap.dedent("""
 """)
 
 
-def stream(cluster, size: int, timeout: float = PATIENCE) -> tuple[int, float]:
+def stream(cluster, size: int, timeout: float = TEST_TIMEOUT) -> tuple[int, float]:
     """The sender's exit code, and how long it took."""
     words = [SCRIPT, "exec", "node1", sys.executable, "-c", STREAM, "reader", str(size)]
     with subprocess.Popen(words, env=cluster.env, stdout=subprocess.PIPE) as reader:
@@ -122,7 +122,7 @@ def test_what_a_killed_owner_leaves_goes_with_the_next_cluster(cluster, clean_en
         owner.kill()
         owner.wait()
         cluster(1)
-        assert left.wait(PATIENCE) == -signal.SIGKILL
+        assert left.wait(TEST_TIMEOUT) == -signal.SIGKILL
     assert name not in namespaces()
     assert not list(pathlib.Path("/etc/netns").glob(f"{name}*"))
 

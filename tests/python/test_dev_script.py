@@ -95,7 +95,7 @@ def test_the_wait_for_apt_ends_and_what_is_skipped_comes_last(stubs):
     put(stubs, "dpkg-query", "echo 'munge installed'")
     put(stubs, "id", "echo 0")
     put(stubs, "apt-get", f"echo '{LOCKED}' >&2; exit 100")
-    script = "apt_pause=1 apt_patience=2; set_up_tests; echo the tests run; name_skipped"
+    script = "apt_pause=1 apt_timeout=2; set_up_tests; echo the tests run; name_skipped"
     done = bash(script, f"{stubs}:{os.environ['PATH']}")
     assert done.returncode == 0, done.stderr
     assert "held by process 7" in done.stderr

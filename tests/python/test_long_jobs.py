@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from job import PATIENCE, alive, wait_until
+from job import TEST_TIMEOUT, alive, wait_until
 from test_train import flags
 
 pytest_plugins = ["job_fixtures"]
@@ -30,7 +30,7 @@ class Training:
             )  # fmt: skip
 
     def wait(self) -> int:
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TEST_TIMEOUT)
 
     def said(self) -> str:
         return self.printed.read_text()
@@ -128,7 +128,7 @@ def test_a_signal_after_a_rank_has_died_ends_the_others(train, mark):
     os.kill(rank_process(mark, 1), signal.SIGKILL)
     job.process.send_signal(signal.SIGTERM)
     assert job.wait() in (137, 143), job.said()  # whichever the launcher has seen first
-    assert time.monotonic() - begin < PATIENCE / 2
+    assert time.monotonic() - begin < TEST_TIMEOUT / 2
 
 
 def test_a_second_signal_ends_ranks_that_hang(train, mark):

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from job import PATIENCE, QUIET
+from job import QUIET, TEST_TIMEOUT
 
 pytest_plugins = ["job_fixtures"]
 
@@ -129,7 +129,7 @@ def test_progress_bars_leave_only_their_end_in_a_file(sh):
 
 
 def read_terminal(ours: int, stop: str) -> str:
-    text, end = b"", time.monotonic() + PATIENCE
+    text, end = b"", time.monotonic() + TEST_TIMEOUT
     while stop not in text.decode(errors="replace") and time.monotonic() < end:
         if select.select([ours], [], [], 0.1)[0]:
             try:

@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import pytest
-from job import PATIENCE, alive, wait_until
+from job import TEST_TIMEOUT, alive, wait_until
 
 pytest_plugins = ["job_fixtures"]
 
@@ -226,7 +226,7 @@ def test_staging_that_is_interrupted_leaves_nothing(build_dir, clean_env, slow_t
     job = start_staging(build_dir, clean_env, slow_tar, mark, tmp_path)
     wait_until(lambda: (place / ".slow.partial/content").exists(), "the beginning")
     os.kill(job.pid, signal)
-    out, err = job.communicate(timeout=PATIENCE)
+    out, err = job.communicate(timeout=TEST_TIMEOUT)
     assert out == ""
     if signal != 9:
         assert job.returncode == 128 + signal
@@ -239,7 +239,7 @@ def test_two_jobs_stage_once(build_dir, clean_env, slow_tar, mark, tmp_path, scr
     jobs = [start_staging(build_dir, clean_env, slow_tar, mark, tmp_path) for _ in range(2)]
     wait_until(lambda: (scratch / "ronde-ann/.slow.partial/content").exists(), "the beginning")
     (tmp_path / "go").touch()
-    ends = [job.communicate(timeout=PATIENCE) for job in jobs]
+    ends = [job.communicate(timeout=TEST_TIMEOUT) for job in jobs]
     assert [out for out, _ in ends] == ["[0] part\n"] * 2
     assert sorted("already" in err for _, err in ends) == [False, True], ends
     assert (tmp_path / "count").read_text() == "\n", "unpacked once"

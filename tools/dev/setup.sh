@@ -55,7 +55,7 @@ set_up_system() {
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
-apt_patience=900 apt_pause=5  # seconds to wait for another apt or dpkg in all, and between attempts
+apt_timeout=900 apt_pause=5  # seconds to wait for another apt or dpkg in all, and between attempts
 
 # A machine that has just started often updates itself: apt-get waits for dpkg's lock at most, and not for that of its lists.
 apt_is_locked() { grep -qE 'Could not get lock|Unable to (acquire|lock)|is another process using it' "$1"; }
@@ -68,8 +68,8 @@ apt_install() {
     { as_root apt-get update &&
       as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
       >"$log" 2>&1 || code=$?
-    if [ $code -eq 0 ] || [ $waited -ge $apt_patience ] || ! apt_is_locked "$log"; then break; fi
-    [ $waited -gt 0 ] || note "Another process uses apt: waiting for it, up to $apt_patience s."
+    if [ $code -eq 0 ] || [ $waited -ge $apt_timeout ] || ! apt_is_locked "$log"; then break; fi
+    [ $waited -gt 0 ] || note "Another process uses apt: waiting for it, up to $apt_timeout s."
     sleep $apt_pause
     waited=$((waited + apt_pause))
   done

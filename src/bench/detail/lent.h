@@ -19,7 +19,7 @@ class Lent : public comm::Bootstrap {
   std::vector<std::string> exchange(const std::string& mine, Deadline until) override {
     return from_->exchange(mine, until);
   }
-  std::shared_ptr<comm::detail::Post> post() override { return from_->post(); }
+  std::shared_ptr<comm::detail::Transport> transport() override { return from_->transport(); }
 
  private:
   std::shared_ptr<comm::Bootstrap> from_;

@@ -21,8 +21,8 @@ TEST(Pss, APeakIsSeen) {
   while (peak.bytes() == 0) std::this_thread::yield();
   const std::uint64_t before = peak.bytes();
   const std::vector<char> memory(64 << 20, 'x');
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (peak.bytes() < before + memory.size() && std::chrono::steady_clock::now() < patience)
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (peak.bytes() < before + memory.size() && std::chrono::steady_clock::now() < deadline)
     std::this_thread::yield();
   EXPECT_GE(peak.bytes(), before + memory.size());
 }

@@ -92,15 +92,15 @@ LaunchRequest decide(const RunRequest& request, const launch::HostPlan& plan, co
   const RunFlags& flags = request.flags;
   const Words extra = launch::shell_words(flags.mpi_args, "--mpi-args");
   const Words own_binding = launch::shell_words(flags.binding_args, "--binding-args");
-  const launch::LauncherWish wish{
+  const launch::LauncherPreference preference{
       .kind = launch::parse_launcher(flags.launcher),
       .scheduler = plan.scheduler ? plan.scheduler : launch::scheduler_of(context.environment),
       .family = mpi_family(context)};
   Environment::Variables variables = context.environment.all();
   for (const auto& [name, value] : request.settings) variables[name] = value;
-  return {.launcher = choose_launcher(launch::find_launchers(context.environment), wish),
+  return {.launcher = choose_launcher(launch::find_launchers(context.environment), preference),
           .placement = plan.placement,
-          .family = wish.family,
+          .family = preference.family,
           .pass = launch::variables_to_pass(variables),
           .extra = extra,
           .binding = own_binding,

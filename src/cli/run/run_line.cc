@@ -17,19 +17,20 @@ namespace {
 // Flags of horovodrun's file count unless the command line has them too.
 void add_config_file(const std::string& file, RunLine& line) {
   for (const std::string& word : launch::parse_horovod_config(launch::read_whole_file(file), file)) {
-    const launch::OwnWords own = launch::from_horovodrun(std::vector{word});
-    line.notes.insert(line.notes.end(), own.notes.begin(), own.notes.end());
-    if (own.words.empty()) continue;
-    const std::string flag(split(own.words.front(), '=').front());
+    const launch::TranslatedCommand translated = launch::from_horovodrun(std::vector{word});
+    line.notes.insert(line.notes.end(), translated.notes.begin(), translated.notes.end());
+    if (translated.words.empty()) continue;
+    const std::string flag(split(translated.words.front(), '=').front());
     const auto is_same = [&](const std::string& ours) { return ours == flag || ours.starts_with(flag + "="); };
-    if (std::ranges::none_of(line.ours, is_same)) line.ours.insert(line.ours.end(), own.words.begin(), own.words.end());
+    if (std::ranges::none_of(line.ours, is_same))
+      line.ours.insert(line.ours.end(), translated.words.begin(), translated.words.end());
   }
 }
 
 void put_into_our_words(RunLine& line) {
-  launch::OwnWords own = launch::from_horovodrun(line.ours);
-  line.ours = std::move(own.words);
-  line.notes = std::move(own.notes);
+  launch::TranslatedCommand translated = launch::from_horovodrun(line.ours);
+  line.ours = std::move(translated.words);
+  line.notes = std::move(translated.notes);
   for (std::size_t i = 0; i < line.ours.size(); ++i) {
     const std::string word = line.ours[i];
     if (word.starts_with("--config-file=")) return add_config_file(word.substr(word.find('=') + 1), line);

@@ -111,7 +111,7 @@ int limits(const LimitsFlags& flags, const Context& context) {
   train::Spread spread{
       .ranks = ranks_of(flags.ranks), .network_gbit_s = network_of(flags.network), .memory = memory_of(flags.memory)};
   const auto settings = Settings::load(context.environment, context.flags, train::find_recipe(flags.recipe));
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a rehearsal is for the CPU, and nobody has opened a GPU yet
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a dry run is for the CPU, and nobody has opened a GPU yet
   const train::Limits found = train::find_limits(settings, machine, spread);
   fmt::print("{}", flags.json ? json_text(train::to_json(found)) + "\n" : train::to_text(found));
   return 0;

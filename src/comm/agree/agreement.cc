@@ -32,7 +32,7 @@ void Agreement::submit(Unit& unit) {
     join_ = &unit;
     joined_round_ = round_ + 1;
     news_ = true;
-    if (run_) run_->wait_for_stranger();
+    if (run_) run_->wait_for_unplanned();
     return;
   }
   if (unit.key) {
@@ -57,7 +57,7 @@ void Agreement::wait_for(Unit& unit) {
   unit.waited_for = true;
   if (!run_ || unit.description.operation == Operation::Join) return;
   if (std::ranges::binary_search(pending_, unit.arrival, {}, &Unit::arrival)) {
-    run_->wait_for_stranger();
+    run_->wait_for_unplanned();
   } else {
     run_->wait_for(unit);
   }
@@ -66,7 +66,7 @@ void Agreement::wait_for(Unit& unit) {
 void Agreement::report_stall() {
   stall_ = true;
   news_ = true;
-  if (run_) run_->wait_for_stranger();
+  if (run_) run_->wait_for_unplanned();
 }
 
 void Agreement::retune(const Tuning& tuning) {
@@ -77,7 +77,7 @@ bool Agreement::wants_round() const {
   return run_ ? must_retune() || run_->vote().has_value() : news_;
 }
 
-std::size_t Agreement::indifferent() const {
+std::size_t Agreement::ignorable_submissions() const {
   return run_ && !run_->vote() ? run_->missing() - 1 : 0;
 }
 
@@ -192,9 +192,9 @@ void Agreement::follow(Plan plan) {
     if ((unit->key || unnamed_.empty()) && run_->submit(*unit)) continue;
     pending_.push_back(unit);
     if (!unit->key) unnamed_.push_back(unit);
-    if (unit->waited_for) run_->wait_for_stranger();
+    if (unit->waited_for) run_->wait_for_unplanned();
   }
-  if (join_ || stall_) run_->wait_for_stranger();
+  if (join_ || stall_) run_->wait_for_unplanned();
 }
 
 std::string Agreement::propose() {

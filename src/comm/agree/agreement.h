@@ -62,7 +62,7 @@ class Agreement {
   // Have I anything to say that a round is worth?
   bool wants_round() const;
   // How many more submissions cannot change that.
-  std::size_t indifferent() const;
+  std::size_t ignorable_submissions() const;
 
   // 1. Everyone: what I put into the opening. `refused`: another member is known to have voted no.
   Words open(bool refused);

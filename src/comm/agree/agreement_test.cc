@@ -148,13 +148,13 @@ TEST(Agreement, SaysHowManySubmissionsCannotMatter) {
   TestGroup group(Texts(2, kCycle + kCycle + "| a b c"), {.limits = {.bytes = 100, .first_bytes = 100}});
   group.run();
   Agreement& agreement = group.member(0).agreement;
-  EXPECT_EQ(agreement.indifferent(), 2u) << "of a bucket of three";
+  EXPECT_EQ(agreement.ignorable_submissions(), 2u) << "of a bucket of three";
   EXPECT_EQ(agreement.lacking(), (Texts{"'a'", "'b'", "'c'"}));
   group.member(0).pass_bar();
   for (const std::size_t left : {1u, 0u}) {
     group.take({0, false});
     EXPECT_FALSE(agreement.wants_round());
-    EXPECT_EQ(agreement.indifferent(), left);
+    EXPECT_EQ(agreement.ignorable_submissions(), left);
   }
   group.take({0, false});
   EXPECT_TRUE(agreement.wants_round());

@@ -7,7 +7,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/link/make_link.h"
-#include "ronde/comm/link/patience.h"
+#include "ronde/comm/link/spin_policy.h"
 #include "ronde/comm/mpi/mpi_owner.h"
 
 namespace ronde::comm {
@@ -33,27 +33,26 @@ std::vector<int> first(int count) {
 
 struct BareLink::Impl {
   Impl(Bootstrap& bootstrap, const Options& options, Deadline until)
-      : neighbours(detail::meet_neighbours(bootstrap,
-                                           {.arena_bytes = kArenaBytes,
-                                            .pretend_nodes = options.pretend_nodes,
-                                            .interfaces = options.interfaces,
-                                            .tcp_only = options.tcp_only},
-                                           until)),
-        link(detail::make_link(neighbours, bootstrap.rank(),
+      : peers(detail::connect_peers(bootstrap,
+                                    {.arena_bytes = kArenaBytes,
+                                     .pretend_nodes = options.pretend_nodes,
+                                     .interfaces = options.interfaces,
+                                     .tcp_only = options.tcp_only},
+                                    until)),
+        link(detail::make_link(peers, bootstrap.rank(),
                                {.ranks = first(bootstrap.size()),
-                                .areas = areas_of_all(bootstrap, *neighbours.node, until),
-                                .tuning = {.algorithm = detail::between_by_name(options.algorithm)}})),
-        patience(detail::Patience::for_ranks(static_cast<int>(neighbours.ranks.size()), neighbours.cpus,
-                                             !neighbours.mesh)) {}
+                                .areas = areas_of_all(bootstrap, *peers.node, until),
+                                .tuning = {.algorithm = detail::inter_node_by_name(options.algorithm)}})),
+        spin_policy(detail::SpinPolicy::for_ranks(static_cast<int>(peers.ranks.size()), peers.cpus, !peers.mesh)) {}
 
   void pump() const {
-    if (neighbours.mesh) neighbours.mesh->pump();
-    if (neighbours.data) neighbours.data->pump();
+    if (peers.mesh) peers.mesh->pump();
+    if (peers.data) peers.data->pump();
   }
 
-  detail::Neighbours neighbours;
+  detail::Peers peers;
   std::unique_ptr<detail::Link> link;
-  detail::Patience patience;
+  detail::SpinPolicy spin_policy;
 };
 
 BareLink::BareLink(Bootstrap& bootstrap, const Options& options, Deadline until)
@@ -61,7 +60,7 @@ BareLink::BareLink(Bootstrap& bootstrap, const Options& options, Deadline until)
 BareLink::~BareLink() = default;
 
 std::byte* BareLink::allocate(std::size_t bytes) {
-  return impl_->neighbours.node->arena().allocate(bytes);
+  return impl_->peers.node->arena().allocate(bytes);
 }
 
 void BareLink::allreduce(void* data, std::size_t bytes, DType dtype) {
@@ -74,8 +73,8 @@ void BareLink::allreduce(void* data, std::size_t bytes, DType dtype) {
   // Nobody rings for what comes over the network.
   constexpr std::chrono::microseconds kNap{50};
   while (!task.advance()) {
-    if (impl_->patience.wait(ready)) continue;
-    impl_->neighbours.node->sleep(ready, impl_->neighbours.mesh ? Deadline::after(kNap) : Deadline());
+    if (impl_->spin_policy.wait(ready)) continue;
+    impl_->peers.node->sleep(ready, impl_->peers.mesh ? Deadline::after(kNap) : Deadline());
   }
 }
 

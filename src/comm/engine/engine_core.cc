@@ -44,22 +44,22 @@ bool any_polls(const std::vector<std::shared_ptr<GroupCore>>& groups) {
 
 }  // namespace
 
-EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options)
+EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options)
     : options_(std::move(options)),
       rank_(rank),
       bootstrap_(std::move(bootstrap)),
       process_end_(dynamic_cast<ProcessEnd*>(bootstrap_.get())),
-      neighbours_(std::move(neighbours)),
-      patience_(Patience::for_ranks(neighbours_.node->size(), neighbours_.cpus, !neighbours_.mesh)),
+      peers_(std::move(peers)),
+      spin_policy_(SpinPolicy::for_ranks(peers_.node->size(), peers_.cpus, !peers_.mesh)),
       context_{.options = options_,
-               .nccl = {.host = neighbours_.job[static_cast<std::size_t>(rank)].host,
+               .nccl = {.host = peers_.job[static_cast<std::size_t>(rank)].host,
                         .rank = rank,
-                        .local_rank = neighbours_.node->rank(),
+                        .local_rank = peers_.node->rank(),
                         .deadline = options_.start_timeout,
                         .stuck = options_.stall_abort,
                         .stand_in = options_.nccl,
                         .log = options_.log},
-               .node = *neighbours_.node,
+               .node = *peers_.node,
                .statistics = statistics_,
                .wanted = wanted_,
                .looks = clock_->looks,
@@ -68,7 +68,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
                .doing = [this](int peer) { return doing(peer); },
                .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
   // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
-  const std::size_t size = neighbours_.job.size();
+  const std::size_t size = peers_.job.size();
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
   const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
@@ -77,13 +77,13 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   world_->autotune(nodes());
   add_group(world_);
   watchdog_ = std::make_unique<Watchdog>(
-      neighbours_.sockets, [this](int peer, const std::string& message) { hear_neighbour(peer, message); });
-  if (neighbours_.mesh) listen_to_mesh();
+      peers_.sockets, [this](int peer, const std::string& message) { on_peer_message(peer, message); });
+  if (peers_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   if (!process_end_) return;
   std::vector<int> pids;
-  for (const int peer : neighbours_.ranks)
-    if (peer != rank_) pids.push_back(neighbours_.job[static_cast<std::size_t>(peer)].pid);
+  for (const int peer : peers_.ranks)
+    if (peer != rank_) pids.push_back(peers_.job[static_cast<std::size_t>(peer)].pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
@@ -96,19 +96,18 @@ StatusArea& EngineCore::status(int peer) const {
 }
 
 std::string EngineCore::who(int rank) const {
-  const Introduction& peer = neighbours_.job[static_cast<std::size_t>(rank)];
+  const Introduction& peer = peers_.job[static_cast<std::size_t>(rank)];
   return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
 }
 
 bool EngineCore::stopped(int rank) const {
-  const bool here = std::ranges::find(neighbours_.ranks, rank) != neighbours_.ranks.end();
-  return here && rank != rank_ && process_is_stopped(neighbours_.job[static_cast<std::size_t>(rank)].pid);
+  const bool here = std::ranges::find(peers_.ranks, rank) != peers_.ranks.end();
+  return here && rank != rank_ && process_is_stopped(peers_.job[static_cast<std::size_t>(rank)].pid);
 }
 
 std::string EngineCore::doing(int rank) const {
-  const auto peer = std::ranges::find(neighbours_.ranks, rank);
-  if (peer != neighbours_.ranks.end())
-    return status(static_cast<int>(peer - neighbours_.ranks.begin())).text(monotonic_now());
+  const auto peer = std::ranges::find(peers_.ranks, rank);
+  if (peer != peers_.ranks.end()) return status(static_cast<int>(peer - peers_.ranks.begin())).text(monotonic_now());
   const auto told = doing_elsewhere_.find(rank);
   return told == doing_elsewhere_.end() ? "its node has not answered" : told->second;
 }
@@ -132,7 +131,7 @@ bool EngineCore::drain() {
     if (item.waits) {
       group.wait_for(ticket);
     } else if (group.refusal()) {
-      group.turn_away(ticket);
+      group.reject(ticket);
       last = nullptr;
     } else {
       group.submit(ticket);
@@ -140,7 +139,7 @@ bool EngineCore::drain() {
   }
   if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
   taken_.clear();
-  for (Departure& departure : departed) see_off(std::move(departure));
+  for (Departure& departure : departed) on_departure(std::move(departure));
   return true;
 }
 
@@ -148,7 +147,7 @@ void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
   group->known = true;
   groups_.push_back(group);
   if (broken_) return group->fail(*broken_);
-  for (const Departure& departure : departures_) group->see_off(departure);
+  for (const Departure& departure : departures_) group->on_departure(departure);
 }
 
 // Nothing may be thrown here: this is anyone's thread. Groups look after themselves; what is left is the network, and a
@@ -195,13 +194,13 @@ bool EngineCore::anything_pending() const {
 std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
   {
     std::lock_guard lock(inbox_mutex_);
-    for (const auto& group : groups_) group->outside.indifferent = group->indifferent();
+    for (const auto& group : groups_) group->outside.ignorable_submissions = group->ignorable_submissions();
   }
   const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
   const std::uint32_t rung = node().about_to_sleep(!busy);
   // Not before: what comes from now on rings, be it seen in a last look or not. Who is back in a moment, as a program
   // that calls again and again, would be woken just before it looks itself.
-  if (neighbours_.mesh && !broken_) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
+  if (peers_.mesh && !broken_) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
   return rung;
 }
 
@@ -219,7 +218,7 @@ void EngineCore::run(const std::stop_token& stop) {
   // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
   const auto worth_looking = [&] {
     const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
-    return moving && patience_.wait([&] { return anything_to_do() || stop.stop_requested(); });
+    return moving && spin_policy_.wait([&] { return anything_to_do() || stop.stop_requested(); });
   };
   std::uint32_t rung = 0;
   bool only_a_nap = false;  // nobody has rung: MPI is to be looked at, by whomever
@@ -303,7 +302,7 @@ void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
   post_wait(ticket);
   // Whoever does the work now may need this core, or be about to leave it to us: summoned at once, the engine's thread
   // would stay at work for ever, and each call would wake two threads.
-  constexpr Patience kGiveWay{.looks = 0, .yields = 10};
+  constexpr SpinPolicy kGiveWay{.spins = 0, .yields = 10};
   bool ours = false;
   kGiveWay.wait([&] { return ticket->ready() || (ours = try_token()); });
   if (ours) drive(*ticket);
@@ -333,7 +332,7 @@ void EngineCore::nudge() {
   node().awake();
   // Ranks in step answer within a microsecond. Going at once would make them wake the engine's thread just before the
   // program waits for the answer itself.
-  const Patience brief{.looks = patience_.looks / 20, .yields = 0};
+  const SpinPolicy brief{.spins = spin_policy_.spins / 20, .yields = 0};
   const auto soon = [this] {
     return std::ranges::any_of(groups_, [](const auto& group) { return group->ends_soon(); });
   };
@@ -348,11 +347,11 @@ void EngineCore::nudge() {
 // thread takes over, since it alone may sleep while peers are busy elsewhere.
 void EngineCore::drive(const Ticket& ticket) {
   node().awake();
-  if (neighbours_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
+  if (peers_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
   do {
     while (!ticket.ready() && progress(GroupCore::Effort::All)) {
     }
-  } while (!ticket.ready() && patience_.wait([&] { return anything_to_do(); }));
+  } while (!ticket.ready() && spin_policy_.wait([&] { return anything_to_do(); }));
   give_up_token();
 }
 
@@ -369,7 +368,7 @@ Statistics EngineCore::statistics() {
 
 std::shared_ptr<std::byte> EngineCore::allocate(std::size_t bytes) {
   // The arena is kept by what lies in it.
-  const std::shared_ptr<Node> keep = neighbours_.node;
+  const std::shared_ptr<Node> keep = peers_.node;
   return {keep->arena().allocate(bytes), [keep](std::byte* piece) { keep->arena().free(piece); }};
 }
 

@@ -19,8 +19,8 @@
 #include "ronde/comm/engine.h"
 #include "ronde/comm/engine/group_core.h"
 #include "ronde/comm/engine/slots.h"
-#include "ronde/comm/link/nodes/neighbours.h"
-#include "ronde/comm/link/patience.h"
+#include "ronde/comm/link/nodes/peers.h"
+#include "ronde/comm/link/spin_policy.h"
 #include "ronde/comm/watch/status_area.h"
 #include "ronde/comm/watch/watchdog.h"
 
@@ -52,7 +52,7 @@ class BackOff {
 // anything can be done, and if so wakes the engine's thread.
 class EngineCore {
  public:
-  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbours, int rank, EngineOptions options);
+  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options);
   ~EngineCore();
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;
@@ -60,8 +60,8 @@ class EngineCore {
   int rank() const { return rank_; }
   int local_rank() const { return node().rank(); }
   int local_size() const { return node().size(); }
-  int node_of(int rank) const { return neighbours_.node_of[static_cast<std::size_t>(rank)]; }
-  int nodes() const { return *std::ranges::max_element(neighbours_.node_of) + 1; }
+  int node_of(int rank) const { return peers_.node_of[static_cast<std::size_t>(rank)]; }
+  int nodes() const { return *std::ranges::max_element(peers_.node_of) + 1; }
   const std::shared_ptr<GroupCore>& world() const { return world_; }
 
   // `waits_at_once`: the caller does; nobody else needs to look at it before.
@@ -95,7 +95,7 @@ class EngineCore {
     bool waits;  // not a submission: the program waits for it
   };
 
-  Node& node() const { return *neighbours_.node; }
+  Node& node() const { return *peers_.node; }
   StatusArea& status(int peer) const;
   std::string who(int rank) const;
   bool stopped(int rank) const;
@@ -161,7 +161,7 @@ class EngineCore {
   bool must_watch_gpus() const;
   // More than the engine's thread knew of when it went to sleep: it must be woken.
   bool looks_too_seldom() const;
-  bool must_be_pumped() const { return !broken_ && neighbours_.must_be_pumped(); }
+  bool must_be_pumped() const { return !broken_ && peers_.must_be_pumped(); }
   bool fail_all(const Error& why);
 
   void run(const std::stop_token& stop);
@@ -170,12 +170,12 @@ class EngineCore {
   // Departures and the network; engine_departures.cc.
   bool pump();  // REQUIRES: the token is held.
   void listen_to_mesh();
-  void hear_note(int from, std::string_view text);
+  void on_note(int from, std::string_view text);
   void lose(int peer, const std::string& how);
   std::string how_ended(int rank) const;
-  void hear_neighbour(int peer, const std::string& message);
+  void on_peer_message(int peer, const std::string& message);
   void note_departure(Departure departure);
-  void see_off(Departure departure);
+  void on_departure(Departure departure);
   std::vector<Departure::Done> progress_of(int rank) const;
   Departure own_departure(std::string why) const;
   void finish_rounds(Deadline until);
@@ -189,8 +189,8 @@ class EngineCore {
   const std::unique_ptr<Bootstrap> bootstrap_;
   ProcessEnd* const process_end_;  // the bootstrap's, if it has one
   int leaves_by_ = -1;             // what the process's end knows this by
-  Neighbours neighbours_;
-  const Patience patience_;
+  Peers peers_;
+  const SpinPolicy spin_policy_;
   std::size_t status_offset_ = 0;                                                 // in everyone's arena
   Statistics statistics_;                                                         // touched by who holds the token
   int wanted_ = 0;                                                                // touched by who holds the token

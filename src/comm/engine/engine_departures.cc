@@ -16,21 +16,21 @@ constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about
 }  // namespace
 
 bool EngineCore::pump() {
-  if (!neighbours_.mesh || broken_) return false;
-  const bool moved = neighbours_.mesh->pump();
-  const bool more = neighbours_.data && neighbours_.data->pump();
+  if (!peers_.mesh || broken_) return false;
+  const bool moved = peers_.mesh->pump();
+  const bool more = peers_.data && peers_.data->pump();
   if (moved || more) naps_back_off_.reset();
   return moved || more;
 }
 
 void EngineCore::listen_to_mesh() {
-  neighbours_.mesh->listen({.noted = [this](int from, std::string_view text) { hear_note(from, text); },
-                            .lost = [this](int peer, const std::string& how) { lose(peer, how); }});
-  watchdog_->watch_also(neighbours_.mesh->descriptor(), [this] { node().summon_self(); });
+  peers_.mesh->listen({.noted = [this](int from, std::string_view text) { on_note(from, text); },
+                       .lost = [this](int peer, const std::string& how) { lose(peer, how); }});
+  watchdog_->watch_also(peers_.mesh->descriptor(), [this] { node().summon_self(); });
 }
 
 // A group that is not known here has been dropped, or its program here has not asked for anything in it yet.
-void EngineCore::hear_note(int from, std::string_view text) {
+void EngineCore::on_note(int from, std::string_view text) {
   if (text.empty()) return;
   if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
   if (text.size() < kNoteHead) return;
@@ -58,9 +58,9 @@ std::string EngineCore::how_ended(int rank) const {
 }
 
 // On the watchdog's thread.
-void EngineCore::hear_neighbour(int peer, const std::string& message) {
+void EngineCore::on_peer_message(int peer, const std::string& message) {
   if (!message.empty()) return note_departure(read_departure(message));
-  const int rank = neighbours_.ranks[static_cast<std::size_t>(peer)];
+  const int rank = peers_.ranks[static_cast<std::size_t>(peer)];
   {
     std::lock_guard lock(inbox_mutex_);
     if (gone_.contains(rank)) return;
@@ -72,7 +72,7 @@ void EngineCore::hear_neighbour(int peer, const std::string& message) {
 
 // The first word about a rank counts. Any thread.
 void EngineCore::note_departure(Departure departure) {
-  const int ranks = static_cast<int>(neighbours_.job.size());
+  const int ranks = static_cast<int>(peers_.job.size());
   if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
   if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
   {
@@ -86,21 +86,21 @@ void EngineCore::note_departure(Departure departure) {
 }
 
 // With several nodes not everyone is connected with everyone: who hears of it tells all that it knows.
-void EngineCore::see_off(Departure departure) {
-  if (neighbours_.mesh) {
+void EngineCore::on_departure(Departure departure) {
+  if (peers_.mesh) {
     if (departure.done.empty()) departure.done = progress_of(departure.rank);
     const std::string text = write_departure(departure);
-    neighbours_.mesh->note_all(kGone + text);
+    peers_.mesh->note_all(kGone + text);
     watchdog_->say(text);
   }
-  for (const auto& group : groups_) group->see_off(departure);
+  for (const auto& group : groups_) group->on_departure(departure);
   departures_.push_back(std::move(departure));
 }
 
 // As far as this node can see.
 std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
   std::vector<Departure::Done> done;
-  if (std::ranges::find(neighbours_.ranks, rank) == neighbours_.ranks.end()) return done;
+  if (std::ranges::find(peers_.ranks, rank) == peers_.ranks.end()) return done;
   for (const auto& group : groups_) {
     const auto place = std::ranges::find(group->ranks(), rank);
     if (group->rank() < 0 || place == group->ranks().end()) continue;
@@ -157,12 +157,12 @@ std::string EngineCore::goodbye(const std::string& why) {
 // After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
 bool EngineCore::say_goodbye(const std::string& text) {
   watchdog_->say(text);
-  if (!neighbours_.mesh) return true;
-  neighbours_.mesh->note_all(kGone + text);
-  neighbours_.mesh->flush(Deadline::after(kLastWords));
-  if (!neighbours_.data) return true;
-  for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
-    neighbours_.data->pump();
+  if (!peers_.mesh) return true;
+  peers_.mesh->note_all(kGone + text);
+  peers_.mesh->flush(Deadline::after(kLastWords));
+  if (!peers_.data) return true;
+  for (const Deadline until = Deadline::after(kLastPush); peers_.data->must_be_pumped() && !until.passed();) {
+    peers_.data->pump();
     std::this_thread::sleep_for(kLook);
   }
   return true;
@@ -187,9 +187,9 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   guarded([&] { return text.empty() || say_goodbye(text); });
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
-  neighbours_.mesh.reset();
-  neighbours_.guards.clear();
-  neighbours_.sockets.clear();
+  peers_.mesh.reset();
+  peers_.guards.clear();
+  peers_.sockets.clear();
   if (leaves_by_ >= 0) process_end_->forget(std::exchange(leaves_by_, -1));
 }
 

@@ -51,7 +51,7 @@ std::size_t pair_area(int peer, bool outgoing) {
 std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
                                                const Channels& channels) {
   auto link = make_link(
-      neighbours_, rank_,
+      peers_, rank_,
       {.ranks = ranks,
        .areas = areas,
        .channel = channels.own,
@@ -59,7 +59,7 @@ std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, co
        .tuning = {.in_order = options_.deterministic},
        .status = {.here = [this](int rank) { return doing(rank); },
                   .elsewhere = [this](int rank, std::string text) { doing_elsewhere_[rank] = std::move(text); }}});
-  if (neighbours_.wrap_link) link = neighbours_.wrap_link(std::move(link));
+  if (peers_.wrap_link) link = peers_.wrap_link(std::move(link));
   if (options_.link_delay.count() == 0) return link;
   return std::make_unique<DelayedLink>(std::move(link), options_.link_delay);
 }

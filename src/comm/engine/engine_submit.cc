@@ -231,8 +231,8 @@ bool EngineCore::put_into_inbox(const Tickets& unit, std::chrono::nanoseconds no
   if (first.description.operation == Operation::Join) group.joined.store(true, std::memory_order_release);
   group.live.fetch_add(static_cast<int>(unit.size()), std::memory_order_relaxed);
   inbox_.push_back({unit.front(), false});
-  if (group.outside.indifferent == 0 || first.description.operation == Operation::Join) return true;
-  --group.outside.indifferent;
+  if (group.outside.ignorable_submissions == 0 || first.description.operation == Operation::Join) return true;
+  --group.outside.ignorable_submissions;
   return false;
 }
 

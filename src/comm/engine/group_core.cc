@@ -246,7 +246,7 @@ void GroupCore::refuse(const Error& why) {
   refuses_.store(true, std::memory_order_release);
 }
 
-void GroupCore::turn_away(Ticket& first) {
+void GroupCore::reject(Ticket& first) {
   fail_unit(first, [this](const Ticket&) { return *refusal_; });
 }
 
@@ -259,7 +259,7 @@ void GroupCore::fail(const Error& why) {
   stop_moving(same);
 }
 
-void GroupCore::see_off(const Departure& departure) {
+void GroupCore::on_departure(const Departure& departure) {
   const auto place = std::ranges::find(ranks_, departure.rank);
   if (!link_ || place == ranks_.end()) return;
   const auto member = static_cast<int>(place - ranks_.begin());

@@ -60,8 +60,8 @@ class GroupCore {
 
   // Written by submitters, under the lock of the engine's inbox.
   struct Outside {
-    std::uint64_t waits = 0;      // of the program, at the last submission
-    std::size_t indifferent = 0;  // so many more submissions are not worth waking the engine
+    std::uint64_t waits = 0;                // of the program, at the last submission
+    std::size_t ignorable_submissions = 0;  // so many more submissions are not worth waking the engine
     bool dropped = false;
     // What one member sends to another is a group of two of its own, one each way; made when first needed. By sender
     // and receiver, as members.
@@ -102,14 +102,14 @@ class GroupCore {
   bool idle() const { return live.load(std::memory_order_relaxed) == 0 && !nccl_path_.must_be_watched(); }
   bool polls() const { return nccl_path_.polls(); }  // it waits for something that wakes nobody
   bool on_gpus() const { return device_path_.copies() || nccl_path_.must_be_watched(); }
-  std::size_t indifferent() const { return agreement_.indifferent(); }
+  std::size_t ignorable_submissions() const { return agreement_.ignorable_submissions(); }
   Link& link() { return *link_; }
   NcclPath& nccl_path() { return nccl_path_; }
   Traffic traffic() const { return link_->traffic(); }
   std::uint64_t plans() const { return agreement_.plans(); }
 
   // A member has gone: what it has not done its part in fails, and so does what comes later.
-  void see_off(const Departure& departure);
+  void on_departure(const Departure& departure);
   // How far a member of this node is, even if it has gone.
   Departure::Done done_of(int member) const {
     return {.channel = channel,
@@ -118,7 +118,7 @@ class GroupCore {
             .buckets = link_->buckets_of(member)};
   }
   // A submission that came after the group's end. REQUIRES: refusal().
-  void turn_away(Ticket& first);
+  void reject(Ticket& first);
   // Everything here fails.
   void fail(const Error& why);
   // The group is dropped: nothing is looked at any more.

@@ -143,7 +143,7 @@ void PlanRun::wait_for(const Unit& unit) {
 
 std::optional<bool> PlanRun::vote() const {
   if (missing_[current_] == 0) return true;
-  if (stranger_ || current_ < forced_) return false;
+  if (unplanned_ || current_ < forced_) return false;
   return {};
 }
 

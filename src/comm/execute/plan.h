@@ -78,7 +78,7 @@ class PlanRun {
   // The program waits for, or polls, this unit, which submit() has taken; or one that is not in the plan at all. That
   // one cannot come before the plan is given up: from then on every bucket that is not complete is closed.
   void wait_for(const Unit& unit);
-  void wait_for_stranger() { stranger_ = true; }
+  void wait_for_unplanned() { unplanned_ = true; }
 
   // How I vote on the current bucket, if it is closed.
   std::optional<bool> vote() const;
@@ -114,7 +114,7 @@ class PlanRun {
   std::size_t held_ = 0;  // units that are here
   std::size_t current_ = 0;
   std::size_t forced_ = 0;  // buckets before this one are closed, complete or not
-  bool stranger_ = false;   // the program waits for a request outside the plan
+  bool unplanned_ = false;  // the program waits for a request outside the plan
 };
 
 }  // namespace ronde::comm::detail

@@ -169,7 +169,7 @@ TEST_F(PlanRuns, WhatIsWaitedForAlreadyClosesWhenItComesIn) {
 
 TEST_F(PlanRuns, WaitingForSomethingOutsideThePlanClosesEveryIncompleteBucket) {
   submit(1);
-  run_.wait_for_stranger();
+  run_.wait_for_unplanned();
   EXPECT_EQ(run_.vote(), false);
   submit(2);
   EXPECT_EQ(run_.vote(), true);

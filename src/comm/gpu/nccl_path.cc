@@ -16,7 +16,7 @@ namespace ronde::comm::detail {
 namespace {
 
 // How long streams have to end what is under way when this rank leaves, or another has gone.
-constexpr std::chrono::seconds kLastPatience{5};
+constexpr std::chrono::seconds kLeaveTimeout{5};
 
 // What members tell each other first: where their GPU is, or, behind a '!', why they have no NCCL.
 constexpr std::size_t kWordBytes = GpuPlace::kMostBytes + 1;
@@ -249,9 +249,9 @@ void NcclPath::forget_connecting() {
 // After a member has gone nothing in which it did not have its part yet can end.
 void NcclPath::watch(std::chrono::nanoseconds now) {
   if (!data_ || connecting_) return;
-  const bool late = left_at_.count() > 0 && now - left_at_ > kLastPatience;
+  const bool late = left_at_.count() > 0 && now - left_at_ > kLeaveTimeout;
   const bool is_busy = busy();
-  const bool lost = late && (died_ || (is_busy && now - held_.front().since > kLastPatience));
+  const bool lost = late && (died_ || (is_busy && now - held_.front().since > kLeaveTimeout));
   try {
     if (!lost) data_->check();
   } catch (const Error& error) {
@@ -274,7 +274,7 @@ void NcclPath::stop() {
   given_up_.reset();
   if (!data_) return held_.clear();
   why_given_up_ = "its group has ended";
-  const Deadline deadline = Deadline::after(kLastPatience);
+  const Deadline deadline = Deadline::after(kLeaveTimeout);
   try {
     while (busy() && !deadline.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } catch (const Error&) {

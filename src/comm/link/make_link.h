@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "ronde/comm/link/nodes/neighbours.h"
 #include "ronde/comm/link/nodes/nodes_link.h"
+#include "ronde/comm/link/nodes/peers.h"
 
 namespace ronde::comm::detail {
 
@@ -21,6 +21,6 @@ struct LinkParts {
 };
 
 // Shared memory where all of them are on this node; both where they are not.
-std::unique_ptr<Link> make_link(const Neighbours& neighbours, int rank, LinkParts parts);
+std::unique_ptr<Link> make_link(const Peers& peers, int rank, LinkParts parts);
 
 }  // namespace ronde::comm::detail

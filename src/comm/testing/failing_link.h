@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/comm/link/post.h"
 #include "ronde/comm/link/testing/forwarding_link.h"
+#include "ronde/comm/link/transport.h"
 
-// Links and posts that fail where a test wants them to.
+// Links and transports that fail where a test wants them to.
 namespace ronde::comm::tests {
 
-// Fails the n-th call of one kind, from all links and posts together, and those after it.
+// Fails the n-th call of one kind, from all links and transports together, and those after it.
 class Injection {
  public:
   Injection(std::string call, int number) : call_(std::move(call)), number_(number) {}
@@ -87,19 +87,19 @@ class FailingLink final : public detail::ForwardingLink {
   Injection& injection_;
 };
 
-// Carries data as another post does, and fails as MPI does: at a call, or when it is asked what has come.
-class FailingPost final : public detail::Post {
+// Carries data as another transport does, and fails as MPI does: at a call, or when it is asked what has come.
+class FailingTransport final : public detail::Transport {
  public:
-  FailingPost(detail::Post& post, Injection& injection) : post_(post), injection_(injection) {}
+  FailingTransport(detail::Transport& transport, Injection& injection) : transport_(transport), injection_(injection) {}
 
-  detail::Parcel send(int to, detail::Tag tag, detail::Cargo cargo) override {
+  detail::PendingMessage send(int to, detail::Tag tag, detail::SharedBuffer buffer) override {
     injection_.passes("send");
-    return post_.send(to, tag, std::move(cargo));
+    return transport_.send(to, tag, std::move(buffer));
   }
-  detail::Parcel receive(int from, detail::Tag tag, detail::Cargo cargo) override {
+  detail::PendingMessage receive(int from, detail::Tag tag, detail::SharedBuffer buffer) override {
     injection_.passes("receive");
     under_way_ = true;
-    return post_.receive(from, tag, std::move(cargo));
+    return transport_.receive(from, tag, std::move(buffer));
   }
   bool pump() override {
     if (under_way_) injection_.passes("pump");
@@ -108,7 +108,7 @@ class FailingPost final : public detail::Post {
   bool must_be_pumped() const override { return under_way_; }
 
  private:
-  detail::Post& post_;
+  detail::Transport& transport_;
   Injection& injection_;
   bool under_way_ = false;  // so that a failure comes in the middle of something
 };

@@ -42,7 +42,7 @@ inline void expect_lost(const std::optional<Error>& error, int rank, std::chrono
   EXPECT_EQ(name(error->kind()), name(Error::Kind::PeerLost)) << error->what();
   EXPECT_NE(std::string(error->what()).find("rank " + std::to_string(rank)), std::string::npos) << error->what();
   EXPECT_EQ(error->ranks(), std::vector{rank}) << error->what();
-  EXPECT_LT(monotonic_now() - since, kPatience);
+  EXPECT_LT(monotonic_now() - since, kTestTimeout);
 }
 
 // Runs a body on a thread a rank, each with its engine, which it may drop when it likes.

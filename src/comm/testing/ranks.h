@@ -22,7 +22,7 @@ inline constexpr bool kSanitized = false;
 #endif
 
 // Whatever an issue promises within five seconds, a test waits for four times as long.
-inline constexpr std::chrono::seconds kPatience{20};
+inline constexpr std::chrono::seconds kTestTimeout{20};
 
 inline void expect_none(const std::vector<std::string>& problems) {
   for (std::size_t i = 0; i < problems.size() && i < 5; ++i) ADD_FAILURE() << problems[i];

@@ -95,7 +95,7 @@ class BandsDecoder final : public Decoder {
   }
 
   void decode(const Sample& stored, const Draw& draw, const SampleSpace& into) const override {
-    typename Workspaces<Workspace>::Lent workspace(workspaces_);
+    typename Workspaces<Workspace>::Lease workspace(workspaces_);
     const Change change =
         choose(changes_, options_.resolution, options_.resolution,
                Random(draw.seed, static_cast<std::uint64_t>(draw.epoch), static_cast<std::uint64_t>(draw.index)));

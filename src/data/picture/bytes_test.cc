@@ -1,4 +1,4 @@
-// Pictures as bytes, with what is left to touch_pictures(), against those that the decoder finishes itself.
+// Pictures as bytes, with what is left to augment_pictures(), against those that the decoder finishes itself.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/augment/touch.h"
+#include "ronde/data/augment/augment.h"
 #include "ronde/data/loader.h"
 #include "ronde/data/picture/generate.h"
 #include "ronde/data/picture/picture_decoder.h"
@@ -26,10 +26,10 @@ Sample stored(int number, int width, int height) {
 
 struct Made {
   std::vector<float> values;
-  PictureTouch touch;
+  Augmentation augmentation;
 };
 
-// As bytes, touched in the layout of `options`.
+// As bytes, augmented in the layout of `options`.
 Made by_bytes(PictureOptions options, const Sample& sample, const Draw& draw) {
   const Layout layout = options.layout;
   options.u8 = true;
@@ -38,14 +38,14 @@ Made by_bytes(PictureOptions options, const Sample& sample, const Draw& draw) {
   EXPECT_TRUE(kind.u8 && kind.layout == Layout::ChannelsLast);
   std::vector<std::uint8_t> bytes(kind.values());
   Made made;
-  made.touch = {.x = 99, .y = 99, .mirrored = 99, .share = 99};  // all of it is to be written
+  made.augmentation = {.x = 99, .y = 99, .mirrored = 99, .share = 99};  // all of it is to be written
   std::int64_t number = -1;
-  decoder->decode(sample, draw, {.features8 = bytes, .touch = {&made.touch, 1}, .classes = {&number, 1}});
+  decoder->decode(sample, draw, {.features8 = bytes, .augmentation = {&made.augmentation, 1}, .classes = {&number, 1}});
   EXPECT_EQ(number, 3);
-  Touching touching = Touching::of(kind, 1);
-  touching.layout = layout;
+  AugmentOptions augment = AugmentOptions::of(kind, 1);
+  augment.layout = layout;
   made.values.resize(kind.values());
-  touch_pictures(touching, bytes.data(), &made.touch, made.values.data());
+  augment_pictures(augment, bytes.data(), &made.augmentation, made.values.data());
   return made;
 }
 
@@ -68,7 +68,7 @@ void expect_near(const PictureOptions& options, const std::vector<float>& values
   }
 }
 
-TEST(PicturesAsBytes, AreTheSameOnceTheyAreTouched) {
+TEST(PicturesAsBytes, AreTheSameOnceTheyAreAugmented) {
   int mirrored = 0;
   for (const Layout layout : {Layout::ChannelsFirst, Layout::ChannelsLast})
     for (const std::int64_t channels : {1, 3})
@@ -82,8 +82,8 @@ TEST(PicturesAsBytes, AreTheSameOnceTheyAreTouched) {
         const Sample sample = stored(i, 90, 70);
         const Draw draw{.seed = 1, .epoch = 2, .index = i};
         const Made made = by_bytes(options, sample, draw);
-        EXPECT_EQ(made.touch, (PictureTouch{.mirrored = made.touch.mirrored})) << i;
-        mirrored += made.touch.mirrored;
+        EXPECT_EQ(made.augmentation, (Augmentation{.mirrored = made.augmentation.mirrored})) << i;
+        mirrored += made.augmentation.mirrored;
         expect_near(options, made.values, by_decoder(options, sample, draw));
       }
   EXPECT_GT(mirrored, 4);
@@ -108,10 +108,10 @@ class Photographs : public Records {
   Sample read(std::int64_t index) const override { return stored(static_cast<int>(index), 40, 50); }
 };
 
-TEST(PicturesAsBytes, ComeInBatchesWithTheirTouches) {
+TEST(PicturesAsBytes, ComeInBatchesWithTheirAugmentations) {
   const PictureOptions options{.resolution = 24, .layout = Layout::ChannelsLast, .u8 = true};
   const StoredSource source({.records = std::make_shared<Photographs>(), .decoder = make_picture_decoder(options)}, 0);
-  EXPECT_EQ(source.kind().bytes(), 24 * 24 * 3 + sizeof(PictureTouch) + sizeof(std::int64_t));
+  EXPECT_EQ(source.kind().bytes(), 24 * 24 * 3 + sizeof(Augmentation) + sizeof(std::int64_t));
   Loader loader(source, {.batch = 4, .shuffle = false});
   std::int64_t seen = 0;
   while (const auto batch = loader.next()) {
@@ -119,11 +119,11 @@ TEST(PicturesAsBytes, ComeInBatchesWithTheirTouches) {
     ASSERT_EQ(batch->features8().size(), static_cast<std::size_t>(batch->size()) * 24 * 24 * 3);
     for (std::int64_t i = 0; i < batch->size(); ++i, ++seen) {
       const Made made = by_bytes(options, stored(static_cast<int>(seen), 40, 50), {.index = seen});
-      EXPECT_EQ(batch->sample(i).touch[0], made.touch);
+      EXPECT_EQ(batch->sample(i).augmentation[0], made.augmentation);
       std::vector<float> values(made.values.size());
-      Touching touching = Touching::of(batch->facts().kind, 1);
-      touching.layout = Layout::ChannelsLast;
-      touch_pictures(touching, batch->sample(i).features8.data(), batch->sample(i).touch.data(), values.data());
+      AugmentOptions augment = AugmentOptions::of(batch->facts().kind, 1);
+      augment.layout = Layout::ChannelsLast;
+      augment_pictures(augment, batch->sample(i).features8.data(), batch->sample(i).augmentation.data(), values.data());
       EXPECT_EQ(values, made.values) << seen;
     }
   }

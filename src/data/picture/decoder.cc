@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/augment/touch.h"
+#include "ronde/data/augment/augment.h"
 #include "ronde/data/picture/choose.h"
 #include "ronde/data/picture/header.h"
 #include "ronde/data/picture/jpeg/jpeg.h"
@@ -54,9 +54,9 @@ Header header_of(const Array& image) {
 
 // Mirroring comes last, so it may be left for later where nothing stands in between: no turn that it comes before, and
 // no square that is blanked in the mirrored picture.
-void leave_for_touch(Change& change, PictureTouch& touch) {
+void leave_for_augment(Change& change, Augmentation& augmentation) {
   const bool later = change.flip && change.turns == 0 && change.cutout.width == 0;
-  touch = {.mirrored = later ? 1 : 0};
+  augmentation = {.mirrored = later ? 1 : 0};
   if (later) change.flip = false;
 }
 
@@ -86,13 +86,13 @@ class PictureDecoder final : public Decoder {
   }
 
   void decode(const Sample& stored, const Draw& draw, const SampleSpace& into) const override {
-    typename Workspaces<Workspace>::Lent workspace(workspaces_);
+    typename Workspaces<Workspace>::Lease workspace(workspaces_);
     const Array& image = stored.at("image");
     const Header header = header_of(image);
     Change change =
         choose(options_, header.width, header.height,
                Random(draw.seed, static_cast<std::uint64_t>(draw.epoch), static_cast<std::uint64_t>(draw.index)));
-    if (options_.u8) leave_for_touch(change, into.touch[0]);
+    if (options_.u8) leave_for_augment(change, into.augmentation[0]);
     const Plan plan = plan_for(change.crop, header, options_.resolution);
     RowReader& reader = open(*workspace, image, header, plan);
     const bool backwards = Renderer::backwards(change);

@@ -45,7 +45,7 @@ struct PictureOptions {
   Normalization normal = {{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
   Layout layout = Layout::ChannelsFirst;
   bool bf16 = false;
-  // Bytes, channels last whatever the layout: normalising is left to touch_pictures() (touch.h), and mirroring too
+  // Bytes, channels last whatever the layout: normalising is left to augment_pictures() (augment.h), and mirroring too
   // where nothing else depends on it.
   bool u8 = false;
   Target target = Target::Class;

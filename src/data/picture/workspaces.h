@@ -14,12 +14,12 @@ template <class T>
 class Workspaces {
  public:
   // One, for as long as this lives.
-  class Lent {
+  class Lease {
    public:
-    explicit Lent(Workspaces& from) : from_(from), one_(from.take()) {}
-    ~Lent() { from_.give_back(std::move(one_)); }
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
+    explicit Lease(Workspaces& from) : from_(from), one_(from.take()) {}
+    ~Lease() { from_.give_back(std::move(one_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
     T& operator*() { return *one_; }
     T* operator->() { return one_.get(); }
 

@@ -66,8 +66,8 @@ void settle(Run& run, Gate& gate) {
 
 }  // namespace
 
-Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
-                 const Choice& choice)
+PipelineBuilder::PipelineBuilder(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
+                                 const Choice& choice)
     : origin_(origin),
       plan_(make_plan(steps, origin.records != nullptr)),
       choice_(choice),
@@ -85,10 +85,10 @@ Machine::Machine(const Origin& origin, const std::vector<Step>& steps, const Pip
   add_rest();
 }
 
-std::optional<Sample> Machine::next() {
+std::optional<Sample> PipelineBuilder::next() {
   while (at_ == run_.items.size()) {
     if (run_.failure) std::rethrow_exception(run_.failure);
-    run_ = {};  // gives its memory and its turn back before it is waited for the next
+    run_ = {};  // gives its memory and its slot back before it is waited for the next
     at_ = 0;
     auto run = engine_.next();
     if (!run) return {};
@@ -105,7 +105,7 @@ std::optional<Sample> Machine::next() {
   return sample;
 }
 
-void Machine::note_position(const Item& item) {
+void PipelineBuilder::note_position(const Item& item) {
   if (run_.group && run_.closes) {
     position_ = run_.group->facts.after;
     epoch_ = run_.group->facts.epoch;
@@ -118,19 +118,19 @@ void Machine::note_position(const Item& item) {
   epoch_ = item.draw.epoch;
 }
 
-bool Machine::seekable() const {
+bool PipelineBuilder::seekable() const {
   return origin_.records && std::ranges::all_of(plan_.rest, [](const Step& step) {
            return std::holds_alternative<steps::MapBatch>(step) || std::holds_alternative<steps::ToDevice>(step);
          });
 }
 
-std::int64_t Machine::end_epoch() const {
+std::int64_t PipelineBuilder::end_epoch() const {
   return choice_.only_epoch ? *choice_.only_epoch + 1 : plan_.epochs;
 }
 
 // --- what comes by index
 
-IndexView Machine::view() const {
+IndexView PipelineBuilder::view() const {
   IndexView view(origin_.records->size());
   for (const Step& step : plan_.order) {
     if (const auto* shuffle = std::get_if<steps::Shuffle>(&step)) view = view.shuffled(shuffle->seed);
@@ -150,13 +150,13 @@ IndexView Machine::view() const {
   return view;
 }
 
-const Decoder* Machine::in_place() const {
+const Decoder* PipelineBuilder::in_place() const {
   if (!plan_.batch || plan_.each.empty()) return nullptr;
   const auto* decode = std::get_if<steps::Decode>(&plan_.each.back());
   return decode ? decode->decoder.get() : nullptr;
 }
 
-void Machine::begin_by_index() {
+void PipelineBuilder::begin_by_index() {
   IssuerOptions issuing{.view = view()};
   issuing.draw_seed = plan_.seed;
   issuing.start = seekable() ? start_ : Position{start_.epoch, 0, start_.seed};
@@ -193,7 +193,7 @@ void Machine::begin_by_index() {
 }
 
 // Steps on samples share a stage, so that a sample is handed on once; those that ask for threads of their own get one.
-void Machine::add_each() {
+void PipelineBuilder::add_each() {
   for (std::size_t i = 0; i < plan_.each.size(); ++i) {
     const auto* cache = std::get_if<steps::Cache>(&plan_.each[i]);
     caches_.push_back(cache ? make_cache(*cache, *origin_.records, text_of(plan_.each, i)) : nullptr);
@@ -230,7 +230,7 @@ void Machine::add_each() {
   }
 }
 
-void Machine::work_on_each(std::size_t first, std::size_t last, Run& run) {
+void PipelineBuilder::work_on_each(std::size_t first, std::size_t last, Run& run) {
   std::size_t before = 0, after = 0;
   const bool decodes_in_place = run.group && run.group->batch && last == plan_.each.size();
   const std::size_t end = decodes_in_place ? last - 1 : last;
@@ -250,7 +250,7 @@ void Machine::work_on_each(std::size_t first, std::size_t last, Run& run) {
     engine_.issuer()->settle(run, before, after);
 }
 
-void Machine::take_step(std::size_t number, Item& item) {
+void PipelineBuilder::take_step(std::size_t number, Item& item) {
   if (item.done > static_cast<int>(number) || engine_.stop().stop_requested()) return;
   const Step& step = plan_.each[number];
   if (const auto* map = std::get_if<steps::Map>(&step))
@@ -262,7 +262,7 @@ void Machine::take_step(std::size_t number, Item& item) {
 }
 
 // What a sample that stands in for another has to go through.
-StoredWork::Prepare Machine::steps_before(std::size_t number) {
+StoredWork::Prepare PipelineBuilder::steps_before(std::size_t number) {
   return [this, number](Item& item) {
     item.done = 0;
     for (std::size_t step = 0; step < number; ++step) take_step(step, item);
@@ -271,7 +271,7 @@ StoredWork::Prepare Machine::steps_before(std::size_t number) {
 
 // --- what comes one after the other
 
-void Machine::begin_stream() {
+void PipelineBuilder::begin_stream() {
   auto restart = origin_.restart;
   if (origin_.open)
     restart = [open = origin_.open, inside = inside(static_cast<std::size_t>(std::max(origin_.inside, 1)))](
@@ -282,7 +282,7 @@ void Machine::begin_stream() {
 }
 
 // For what comes in from here on. Decoders say how large samples become.
-Gate& Machine::new_gate() {
+Gate& PipelineBuilder::new_gate() {
   Gate& gate = engine_.add_gate();
   for (std::size_t i = rest_at_; i < plan_.rest.size(); ++i)
     if (const auto* decode = std::get_if<steps::Decode>(&plan_.rest[i]))
@@ -291,19 +291,19 @@ Gate& Machine::new_gate() {
 }
 
 // Each of so many datasets gets the same share of one part of the memory.
-Inside Machine::inside(std::size_t datasets) {
-  Inside inside{.options = engine_.options(), .all = &engine_.all()};
+NestedOptions PipelineBuilder::inside(std::size_t datasets) {
+  NestedOptions inside{.options = engine_.options(), .all = &engine_.all()};
   inside.options.memory = engine_.budget().limit() / datasets;
   inside.options.threads = std::max(1, engine_.threads() / static_cast<int>(datasets));
   inside.options.ahead = 0;
   return inside;
 }
 
-void Machine::add_items(const std::function<Items(Items)>& make) {
+void PipelineBuilder::add_items(const std::function<Items(Items)>& make) {
   engine_.wrap([&](auto last) { return single_runs(make(flatten(std::move(last), gate_))); });
 }
 
-void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
+void PipelineBuilder::add_work(StageOptions options, Stage::Work work, int fixed) {
   if (gate_) {
     engine_.wrap([](auto last) { return std::make_unique<Passed>(std::move(last)); });
     work = [work = std::move(work), gate = gate_](Run& run) {
@@ -312,17 +312,17 @@ void Machine::add_work(StageOptions options, Stage::Work work, int fixed) {
     };
   }
   if (choice_.here)
-    engine_.wrap([&](auto last) { return std::make_unique<Here>(std::move(last), std::move(work)); });
+    engine_.wrap([&](auto last) { return std::make_unique<InlineStream>(std::move(last), std::move(work)); });
   else
     engine_.add_stage(std::move(options), std::move(work), fixed);
 }
 
-void Machine::add_counted(StageOptions options, Stage::Work work, int fixed) {
+void PipelineBuilder::add_counted(StageOptions options, Stage::Work work, int fixed) {
   if (!gate_) engine_.wrap([&](auto last) { return std::make_unique<Counted>(std::move(last), engine_.budget()); });
   add_work(std::move(options), std::move(work), fixed);
 }
 
-void Machine::add_rest() {
+void PipelineBuilder::add_rest() {
   // What has been used before is made again and left out, in front of the batches.
   bool to_be_left_out = start_.position > 0 && !seekable();
   const auto leave_out = [&] {
@@ -337,7 +337,7 @@ void Machine::add_rest() {
   leave_out();
 }
 
-void Machine::add_step(const Step& step) {
+void PipelineBuilder::add_step(const Step& step) {
   if (std::holds_alternative<steps::Unbatch>(step))
     add_unbatch();
   else if (const auto* map = std::get_if<steps::Map>(&step))
@@ -374,7 +374,7 @@ void Machine::add_step(const Step& step) {
     add_item_step(step);
 }
 
-void Machine::add_item_step(const Step& step) {
+void PipelineBuilder::add_item_step(const Step& step) {
   if (is_any_of<steps::FlatMap, steps::Interleave>(step)) return add_datasets(step);
   add_items([&](Items from) -> Items {
     if (const auto* buffer = std::get_if<steps::ShuffleBuffer>(&step))
@@ -389,7 +389,7 @@ void Machine::add_item_step(const Step& step) {
   });
 }
 
-void Machine::add_stack(bool pad) {
+void PipelineBuilder::add_stack(bool pad) {
   auto none = std::make_shared<NoSamples>();
   add_counted({.name = "batch", .threads = 1, .room = 4}, [pad, none](Run& run) {
     Item whole{.draw = {.epoch = run.group->facts.epoch}};
@@ -397,11 +397,11 @@ void Machine::add_stack(bool pad) {
     if (!run.items.empty()) none->remember(whole.sample);
     run.items.clear();
     run.items.push_back(std::move(whole));
-    run.hold.shrink(run.items.front().sample.bytes());
+    run.reservation.shrink(run.items.front().sample.bytes());
   });
 }
 
-void Machine::add_to_device(int device) {
+void PipelineBuilder::add_to_device(int device) {
   if (device < 0) return;
   auto copier = std::make_shared<DeviceCopier>(device);
   add_work(
@@ -410,7 +410,7 @@ void Machine::add_to_device(int device) {
 }
 
 // Samples have memory of their own again, and come in by another gate.
-void Machine::add_unbatch() {
+void PipelineBuilder::add_unbatch() {
   Gate& gate = new_gate();
   engine_.wrap(
       [&](auto last) { return single_runs(entered(unbatched(std::move(last), gate_), gate, engine_.stop())); });
@@ -418,7 +418,7 @@ void Machine::add_unbatch() {
 }
 
 // What comes out of the datasets inside comes in by another gate.
-void Machine::add_datasets(const Step& step) {
+void PipelineBuilder::add_datasets(const Step& step) {
   const auto* several = std::get_if<steps::Interleave>(&step);
   const std::size_t cycle = several ? several->cycle : 1;
   OpenInner open = opened(several ? several->function : std::get<steps::FlatMap>(step).function, cycle);
@@ -428,12 +428,13 @@ void Machine::add_datasets(const Step& step) {
   gate_ = &gate;
 }
 
-OpenInner Machine::opened(const std::function<Dataset(const Sample&)>& function, std::size_t cycle) {
+OpenInner PipelineBuilder::opened(const std::function<Dataset(const Sample&)>& function, std::size_t cycle) {
   return [function, inside = inside(cycle)](const Item& outer) -> NextSample {
     const Dataset inner = function(outer.sample);
-    auto machine = std::make_shared<Machine>(inner.origin(), inner.steps(), inside.options,
-                                             Choice{.only_epoch = outer.draw.epoch, .here = true, .all = inside.all});
-    return [machine] { return machine->next(); };
+    auto builder =
+        std::make_shared<PipelineBuilder>(inner.origin(), inner.steps(), inside.options,
+                                          Choice{.only_epoch = outer.draw.epoch, .here = true, .all = inside.all});
+    return [builder] { return builder->next(); };
   };
 }
 

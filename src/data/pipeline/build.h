@@ -17,13 +17,13 @@ namespace ronde::data {
 
 // What a pipeline leaves to each of the datasets inside it: options with a share of its memory, and where that is
 // counted.
-struct Inside {
+struct NestedOptions {
   PipelineOptions options;
   Budget* all = nullptr;
 };
 
 // A dataset at work: stages in place of steps. One thread at a time may call it.
-class Machine {
+class PipelineBuilder {
  public:
   struct Choice {
     std::optional<Position> start = {};
@@ -32,7 +32,8 @@ class Machine {
     Budget* all = nullptr;                        // of the pipeline around it, if it is inside of one
   };
   // FAILS WITH: BadInput for steps that do not go together, or a start that is not theirs.
-  Machine(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options, const Choice& choice);
+  PipelineBuilder(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
+                  const Choice& choice);
 
   // The next sample or batch. FAILS WITH: what any step failed with.
   std::optional<Sample> next();
@@ -62,7 +63,7 @@ class Machine {
   void add_work(StageOptions options, Stage::Work work, int fixed = 0);
   void add_counted(StageOptions options, Stage::Work work, int fixed = 0);
   OpenInner opened(const std::function<Dataset(const Sample&)>& function, std::size_t cycle);
-  Inside inside(std::size_t datasets);
+  NestedOptions inside(std::size_t datasets);
   Gate& new_gate();
   IndexView view() const;
   const Decoder* in_place() const;  // the last of the steps on each sample, if it may write into batches

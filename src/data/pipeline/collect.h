@@ -20,7 +20,7 @@ class Collect : public Stream {
       if (!more) return {};
       std::move(more->items.begin(), more->items.end(), std::back_inserter(whole->items));
       whole->closes = more->closes;
-      whole->hold.take(std::move(more->hold));
+      whole->reservation.take(std::move(more->reservation));
     }
     return whole;
   }

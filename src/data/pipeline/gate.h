@@ -43,7 +43,7 @@ class Gate {
 
    private:
     friend class Gate;
-    Place(Gate* gate, Budget::Hold counted) : gate_(gate), counted_(std::move(counted)), kept_(true) {}
+    Place(Gate* gate, Budget::Reservation counted) : gate_(gate), counted_(std::move(counted)), kept_(true) {}
     void swap(Place& other) noexcept {
       std::swap(gate_, other.gate_);
       std::swap(counted_, other.counted_);
@@ -52,7 +52,7 @@ class Gate {
     void set_kept(bool kept) noexcept;
 
     Gate* gate_ = nullptr;
-    Budget::Hold counted_ = {};
+    Budget::Reservation counted_ = {};
     bool kept_ = false;
   };
 

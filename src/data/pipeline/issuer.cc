@@ -93,9 +93,9 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
           "take smaller batches",
           format_bytes(most));
   }
-  auto hold = acquire(alone ? most : std::min(bytes, most));
-  if (!hold) return false;
-  run.hold = std::move(*hold);
+  auto reservation = acquire(alone ? most : std::min(bytes, most));
+  if (!reservation) return false;
+  run.reservation = std::move(*reservation);
   return true;
 }
 
@@ -144,13 +144,13 @@ bool Issuer::open_group() {
   if (at_.epoch >= options_.end_epoch) return false;
   if (!wait_for_turn()) return false;
   auto group = std::make_shared<Group>();
-  group->turn = Turn([this] { give_turn_back(); });
+  group->slot = BatchSlot([this] { release_slot(); });
   group->facts = facts_at(at_);
   issued_ = 0;
   if (options_.kind) {
-    auto hold = acquire(static_cast<std::size_t>(group->facts.local.size()) * options_.kind->bytes());
-    if (!hold) return false;
-    group->hold = std::move(*hold);
+    auto reservation = acquire(static_cast<std::size_t>(group->facts.local.size()) * options_.kind->bytes());
+    if (!reservation) return false;
+    group->reservation = std::move(*reservation);
     group->batch.emplace(Batch(group->facts, pool_));
     if (options_.filled_once && group->batch->is_filled()) issued_ = group->facts.local.size();
   }
@@ -178,11 +178,11 @@ bool Issuer::wait_for_turn() {
   return true;
 }
 
-std::optional<Budget::Hold> Issuer::acquire(std::size_t bytes) {
+std::optional<Budget::Reservation> Issuer::acquire(std::size_t bytes) {
   const auto since = monotonic_now();
-  auto hold = budget_.acquire(bytes, stop_);
+  auto reservation = budget_.acquire(bytes, stop_);
   waited_ += monotonic_now() - since;
-  return hold;
+  return reservation;
 }
 
 Batch::Facts Issuer::facts_at(const Position& at) const {
@@ -198,7 +198,7 @@ Batch::Facts Issuer::facts_at(const Position& at) const {
           .ends_epoch = last};
 }
 
-void Issuer::give_turn_back() {
+void Issuer::release_slot() {
   {
     std::lock_guard lock(mutex_);
     --open_;
@@ -216,10 +216,10 @@ void Issuer::set_ahead(std::size_t batches) {
 
 void Issuer::settle(Run& run, std::size_t before, std::size_t after) {
   const std::size_t whole = 2 * after;  // once as samples, once as the batch that they are copied to
-  if (whole > run.hold.bytes())
-    run.hold.grow(whole - run.hold.bytes());
+  if (whole > run.reservation.bytes())
+    run.reservation.grow(whole - run.reservation.bytes());
   else
-    run.hold.shrink(whole);
+    run.reservation.shrink(whole);
   if (run.items.empty()) return;
   {
     std::lock_guard lock(mutex_);

@@ -44,7 +44,7 @@ class Issuer : public Stream {
  public:
   // FAILS WITH: BadInput for a batch, rank or position that cannot be, or that memory cannot hold.
   Issuer(IssuerOptions options, Budget& budget, std::stop_token stop);
-  ~Issuer() override { group_.reset(); }  // it gives its turn back, to us
+  ~Issuer() override { group_.reset(); }  // it gives its slot back, to us
 
   std::optional<Run> next() override;
   std::chrono::nanoseconds waited_for_room() const override { return waited_; }
@@ -71,8 +71,8 @@ class Issuer : public Stream {
   bool fill(Run& run, std::int64_t begin, std::int64_t end);
   bool wait_for_turn();
   std::size_t stored_bytes(std::int64_t index) const;
-  void give_turn_back();
-  std::optional<Budget::Hold> acquire(std::size_t bytes);
+  void release_slot();
+  std::optional<Budget::Reservation> acquire(std::size_t bytes);
 
   const IssuerOptions options_;
   Budget& budget_;

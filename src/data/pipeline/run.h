@@ -28,16 +28,16 @@ struct Item {
 };
 
 // A place among the batches that may be in the making; it is given back when it goes. Only moves.
-class Turn {
+class BatchSlot {
  public:
-  Turn() = default;
-  explicit Turn(std::function<void()> back) : back_(std::move(back)) {}
-  Turn(Turn&& other) noexcept : back_(std::exchange(other.back_, nullptr)) {}
-  Turn& operator=(Turn&& other) noexcept {
+  BatchSlot() = default;
+  explicit BatchSlot(std::function<void()> back) : back_(std::move(back)) {}
+  BatchSlot(BatchSlot&& other) noexcept : back_(std::exchange(other.back_, nullptr)) {}
+  BatchSlot& operator=(BatchSlot&& other) noexcept {
     std::swap(back_, other.back_);
     return *this;
   }
-  ~Turn() {
+  ~BatchSlot() {
     if (back_) back_();
   }
 
@@ -48,9 +48,9 @@ class Turn {
 // A batch in the making.
 struct Group {
   Batch::Facts facts = {};
-  std::optional<Batch> batch = {};  // where samples are written in place; none: they are put together at the end
-  Budget::Hold hold = {};           // of its memory
-  Turn turn = {};
+  std::optional<Batch> batch = {};       // where samples are written in place; none: they are put together at the end
+  Budget::Reservation reservation = {};  // of its memory
+  BatchSlot slot = {};
 };
 
 // Samples that go through the pipeline together, so that handing them on costs little for each: consecutive ones, and
@@ -60,7 +60,7 @@ struct Run {
   std::int64_t slot = 0;  // place of the first item in its batch
   bool closes = false;    // no other run of its batch follows
   std::vector<Item> items = {};
-  Budget::Hold hold = {};                // of what the items hold, or
+  Budget::Reservation reservation = {};  // of what the items hold, or
   Gate::Place place = {};                // where samples come one after the other
   std::exception_ptr failure = nullptr;  // what became of the item after the last; there are no more runs then
 

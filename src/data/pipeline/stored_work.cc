@@ -52,7 +52,7 @@ void StoredWork::decode(const Decoder& decoder, Run& run, const Prepare& prepare
     });
     item.sample = {};
   }
-  run.hold.release();
+  run.reservation.release();
 }
 
 Sample StoredWork::decoded(const Decoder& decoder, Item& item, const Prepare& prepare) const {
@@ -64,14 +64,15 @@ Sample StoredWork::decoded(const Decoder& decoder, Item& item, const Prepare& pr
   return sample;
 }
 
-Budget::Hold scratch_for(const Decoder& decoder, const Item& item, Budget& scratch, const std::stop_token& stop) {
+Budget::Reservation scratch_for(const Decoder& decoder, const Item& item, Budget& scratch,
+                                const std::stop_token& stop) {
   const std::size_t bytes = decoder.scratch_bytes(item.sample, item.draw);
   if (bytes > scratch.limit())
     throw Error::bad_input("takes {} to decode, but data.memory leaves {} for that", format_bytes(bytes),
                            format_bytes(scratch.limit()));
   // Who waits here waits for others that decode, and they wait for nobody.
-  auto hold = scratch.acquire(bytes, stop);
-  return hold ? std::move(*hold) : Budget::Hold();
+  auto reservation = scratch.acquire(bytes, stop);
+  return reservation ? std::move(*reservation) : Budget::Reservation();
 }
 
 }  // namespace ronde::data

@@ -48,6 +48,6 @@ class StoredWork {
 };
 
 // Waits for the memory that decoding a sample takes. FAILS WITH: BadInput for more than there is.
-Budget::Hold scratch_for(const Decoder& decoder, const Item& item, Budget& scratch, const std::stop_token& stop);
+Budget::Reservation scratch_for(const Decoder& decoder, const Item& item, Budget& scratch, const std::stop_token& stop);
 
 }  // namespace ronde::data

@@ -14,9 +14,9 @@
 namespace ronde::data {
 
 // Where work is done on the thread that asks.
-class Here : public Stream {
+class InlineStream : public Stream {
  public:
-  Here(std::unique_ptr<Stream> from, Stage::Work work) : from_(std::move(from)), work_(std::move(work)) {}
+  InlineStream(std::unique_ptr<Stream> from, Stage::Work work) : from_(std::move(from)), work_(std::move(work)) {}
   std::optional<Run> next() override {
     auto run = from_->next();
     if (run) work_(*run);
@@ -35,10 +35,10 @@ class Counted : public Stream {
   Counted(std::unique_ptr<Stream> from, Budget& budget) : from_(std::move(from)), budget_(budget) {}
   std::optional<Run> next() override {
     auto run = from_->next();
-    if (!run || run->hold.bytes() > 0) return run;
+    if (!run || run->reservation.bytes() > 0) return run;
     std::size_t bytes = 0;
     for (const Item& item : run->items) bytes += item.sample.bytes();
-    run->hold = budget_.count(bytes);
+    run->reservation = budget_.count(bytes);
     return run;
   }
 

@@ -46,10 +46,10 @@ std::optional<std::string> find_on_path(const std::string& program, const Enviro
 }
 
 std::optional<std::string> ask_program(const std::vector<std::string>& command, const Environment& environment,
-                                       std::chrono::nanoseconds patience) {
+                                       std::chrono::nanoseconds timeout) {
   const auto path = find_on_path(command.front(), environment);
   if (!path) return {};
-  const auto until = std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(patience);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(timeout);
   detail::Pipe answer = detail::Pipe::make();
   const FileDescriptor null = detail::open_null();
   pid_t pid = 0;

@@ -15,7 +15,7 @@ namespace ronde::launch {
 // together. Nothing when it is not there, fails, or has not ended in time; it is killed then.
 // REQUIRES: no other thread waits for children.
 std::optional<std::string> ask_program(const std::vector<std::string>& command, const Environment& environment,
-                                       std::chrono::nanoseconds patience = std::chrono::seconds(10));
+                                       std::chrono::nanoseconds timeout = std::chrono::seconds(10));
 
 // All launchers on the PATH, in the order of launcher_names().
 std::vector<Launcher> find_launchers(const Environment& environment);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLinger = 1s;    // see Runner
-constexpr auto kPatience = 5s;  // with a launcher that was told to end
+constexpr auto kEndTimeout = 5s;  // with a launcher that was told to end
 constexpr auto kReport = 2s;    // beyond the grace time, for a rank that has used it up to say so
 
 }  // namespace
@@ -148,7 +148,7 @@ void RemoteRunner::send(std::optional<int> signal) {
 void RemoteRunner::end_launcher() {
   if (ended_) return;
   kill(pid_, SIGTERM);
-  if (!kill_time_) kill_time_ = Clock::now() + kPatience;
+  if (!kill_time_) kill_time_ = Clock::now() + kEndTimeout;
 }
 
 void RemoteRunner::lost_guardian() {

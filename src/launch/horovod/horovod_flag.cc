@@ -26,12 +26,12 @@ std::string folder_for(const std::string& file) {
   return file.ends_with(".json") && file.size() > 5 ? file.substr(0, file.size() - 5) : file;
 }
 
-void add_folder(const HorovodFlag& flag, const Written& written, OwnWords& own) {
+void add_folder(const HorovodFlag& flag, const Written& written, TranslatedCommand& command) {
   if (written.value == "DYNAMIC")  // for start_timeline(), which names the file
-    return add_note(own, fmt::format("{}: nothing is recorded until the program asks for it", written.text()));
+    return add_note(command, fmt::format("{}: nothing is recorded until the program asks for it", written.text()));
   const std::string folder = folder_for(written.value);
-  own.words.insert(own.words.end(), {std::string(flag.ours), folder});
-  add_note(own,
+  command.words.insert(command.words.end(), {std::string(flag.ours), folder});
+  add_note(command,
            fmt::format("{}: traces go to the folder {}, one file a rank, for ui.perfetto.dev", written.name, folder));
 }
 
@@ -53,31 +53,31 @@ void check_value(HorovodValue kind, const Written& written) {
   }
 }
 
-void add_note(OwnWords& own, std::string note) {
-  if (std::ranges::count(own.notes, note) == 0) own.notes.push_back(std::move(note));
+void add_note(TranslatedCommand& command, std::string note) {
+  if (std::ranges::count(command.notes, note) == 0) command.notes.push_back(std::move(note));
 }
 
-void translate(const HorovodFlag& flag, const Written& written, OwnWords& own) {
+void translate(const HorovodFlag& flag, const Written& written, TranslatedCommand& command) {
   const std::string ours(flag.ours);
   const std::string& value = written.value;
   check_value(flag.value, written);
   switch (flag.action) {
     case HorovodAction::Word:
-      own.words.push_back(ours);
-      if (flag.value != HorovodValue::None) own.words.push_back(value);
+      command.words.push_back(ours);
+      if (flag.value != HorovodValue::None) command.words.push_back(value);
       return;
     case HorovodAction::Fixed:
-      for (const auto word : split(ours, ' ')) own.words.emplace_back(word);
+      for (const auto word : split(ours, ' ')) command.words.emplace_back(word);
       return;
-    case HorovodAction::MiB: own.words.insert(own.words.end(), {ours, value + "MiB"}); return;
-    case HorovodAction::Seconds: own.words.insert(own.words.end(), {ours, value + "s"}); return;
+    case HorovodAction::MiB: command.words.insert(command.words.end(), {ours, value + "MiB"}); return;
+    case HorovodAction::Seconds: command.words.insert(command.words.end(), {ours, value + "s"}); return;
     case HorovodAction::SecondsOrNever:
-      own.words.insert(own.words.end(),
-                       {ours, parse_number<std::int64_t>(value) == 0 ? std::string(kNever) : value + "s"});
+      command.words.insert(command.words.end(),
+                           {ours, parse_number<std::int64_t>(value) == 0 ? std::string(kNever) : value + "s"});
       return;
-    case HorovodAction::Level: own.words.insert(own.words.end(), {ours, level(value)}); return;
-    case HorovodAction::Folder: return add_folder(flag, written, own);
-    case HorovodAction::Note: return add_note(own, fmt::format("{} {}", written.name, ours));
+    case HorovodAction::Level: command.words.insert(command.words.end(), {ours, level(value)}); return;
+    case HorovodAction::Folder: return add_folder(flag, written, command);
+    case HorovodAction::Note: return add_note(command, fmt::format("{} {}", written.name, ours));
     case HorovodAction::Refuse: throw Error::bad_input("{}: {}", written.name, ours);
   }
 }

@@ -42,12 +42,12 @@ struct Written {
 const HorovodFlag* find_horovod_flag(std::string_view name);
 
 // Adds the words of ours that it stands for, or a note. FAILS WITH: BadInput that says what was written.
-void translate(const HorovodFlag& flag, const Written& written, OwnWords& own);
+void translate(const HorovodFlag& flag, const Written& written, TranslatedCommand& command);
 
 // FAILS WITH: BadInput that says what was written, when its value is none of this kind.
 void check_value(HorovodValue kind, const Written& written);
 
 // Adds a note, unless it is there already.
-void add_note(OwnWords& own, std::string note);
+void add_note(TranslatedCommand& command, std::string note);
 
 }  // namespace ronde::launch::detail

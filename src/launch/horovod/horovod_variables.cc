@@ -122,40 +122,40 @@ const HorovodFlag& flag_of(std::string_view name) {
   throw Error(Error::Kind::Bug, fmt::format("{} is in no table of horovodrun's flags", name));
 }
 
-void read(const Variable& variable, const Written& written, OwnWords& own) {
+void read(const Variable& variable, const Written& written, TranslatedCommand& command) {
   const std::string unused = fmt::format("{} {}", written.name, variable.text);
   switch (variable.form) {
-    case Form::Value: return translate(flag_of(variable.text), written, own);
+    case Form::Value: return translate(flag_of(variable.text), written, command);
     case Form::Switch:
-      if (truth(written)) translate(flag_of(variable.text), written, own);
+      if (truth(written)) translate(flag_of(variable.text), written, command);
       return;
     case Form::Either:
       return translate(
           flag_of(truth(written) ? std::string(variable.text) : fmt::format("--no-{}", variable.text.substr(2))),
-          written, own);
+          written, command);
     case Form::Bytes:
       check_value(HorovodValue::Whole, written);
-      own.words.insert(own.words.end(), {std::string(flag_of(variable.text).ours), written.value + "B"});
+      command.words.insert(command.words.end(), {std::string(flag_of(variable.text).ours), written.value + "B"});
       return;
     case Form::UnusedSwitch:
-      if (truth(written)) add_note(own, unused);
+      if (truth(written)) add_note(command, unused);
       return;
-    case Form::UnusedWhole: check_value(HorovodValue::Whole, written); return add_note(own, unused);
+    case Form::UnusedWhole: check_value(HorovodValue::Whole, written); return add_note(command, unused);
   }
 }
 
 // Our words are flags of settings, each with its value.
-void add_settings(const OwnWords& own, const std::string& origin, const Environment& environment,
+void add_settings(const TranslatedCommand& command, const std::string& origin, const Environment& environment,
                   HorovodSettings& found) {
-  for (std::size_t i = 0; i + 1 < own.words.size(); i += 2) {
+  for (std::size_t i = 0; i + 1 < command.words.size(); i += 2) {
     const auto setting =
-        std::ranges::find_if(kSettings, [&](const Setting& one) { return flag_name(one) == own.words[i]; });
+        std::ranges::find_if(kSettings, [&](const Setting& one) { return flag_name(one) == command.words[i]; });
     if (setting == kSettings.end())
-      throw Error(Error::Kind::Bug, fmt::format("{}: {} is no flag of a setting", origin, own.words[i]));
+      throw Error(Error::Kind::Bug, fmt::format("{}: {} is no flag of a setting", origin, command.words[i]));
     if (!environment.get(variable_name(*setting)))
-      found.settings.push_back({std::string(setting->key), own.words[i + 1], origin});
+      found.settings.push_back({std::string(setting->key), command.words[i + 1], origin});
   }
-  found.notes.insert(found.notes.end(), own.notes.begin(), own.notes.end());
+  found.notes.insert(found.notes.end(), command.notes.begin(), command.notes.end());
 }
 
 std::string unknown_note(const std::string& name) {
@@ -174,9 +174,9 @@ HorovodSettings horovod_settings(const Environment& environment) {
     const std::string name = fmt::format("{}{}", kPrefix, variable.name);
     const auto value = environment.get(name);
     if (!value || trim(*value).empty()) continue;
-    OwnWords own;
-    read(variable, {.name = name, .value = std::string(trim(*value)), .between = '='}, own);
-    add_settings(own, name, environment, found);
+    TranslatedCommand command;
+    read(variable, {.name = name, .value = std::string(trim(*value)), .between = '='}, command);
+    add_settings(command, name, environment, found);
   }
   for (const auto& [name, value] : environment.all()) {
     if (!name.starts_with(kPrefix)) continue;

@@ -15,13 +15,13 @@ std::optional<bool> horovodrun_takes_value(std::string_view flag) {
   return known->value != HorovodValue::None;
 }
 
-OwnWords from_horovodrun(std::span<const std::string> words) {
-  OwnWords own;
+TranslatedCommand from_horovodrun(std::span<const std::string> words) {
+  TranslatedCommand command;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
     const HorovodFlag* flag = find_horovod_flag(std::string_view(words[i]).substr(0, equals));
     if (!flag) {
-      own.words.push_back(words[i]);
+      command.words.push_back(words[i]);
       continue;
     }
     std::string value;
@@ -31,9 +31,9 @@ OwnWords from_horovodrun(std::span<const std::string> words) {
       value = words[++i];
     else if (flag->value != HorovodValue::None)
       throw Error::bad_input("{} needs a value", flag->name);
-    translate(*flag, {.name = std::string(flag->name), .value = value}, own);
+    translate(*flag, {.name = std::string(flag->name), .value = value}, command);
   }
-  return own;
+  return command;
 }
 
 std::string horovodrun_help() {

@@ -10,7 +10,7 @@
 namespace ronde::launch {
 
 // A command line in our own words, and what its writer should know: one sentence each.
-struct OwnWords {
+struct TranslatedCommand {
   std::vector<std::string> words;
   std::vector<std::string> notes;
 };
@@ -22,7 +22,7 @@ std::optional<bool> horovodrun_takes_value(std::string_view flag);
 // words alone. A flag that changes nothing here is left out with a note; so is --config-file, which is somebody else's
 // to read (parse_horovod_config).
 // FAILS WITH: BadInput for a value that is none, or a flag that asks for what there is not; it says what there is.
-OwnWords from_horovodrun(std::span<const std::string> words);
+TranslatedCommand from_horovodrun(std::span<const std::string> words);
 
 // The flags of horovodrun that a file for its --config-file stands for: nested maps of texts, numbers and truth values.
 // FAILS WITH: BadInput, naming file and line, for any key that horovodrun does not know and for everything else.

@@ -12,7 +12,7 @@
 namespace ronde::launch {
 namespace {
 
-OwnWords translated(std::string_view line) {
+TranslatedCommand translated(std::string_view line) {
   return from_horovodrun(shell_words(line, "test"));
 }
 
@@ -45,16 +45,16 @@ TEST(Horovodrun, LevelsOfTheLog) {
 }
 
 TEST(Horovodrun, ATimelineIsAFolderOfTraces) {
-  const OwnWords own = translated("--timeline-filename out/t.json");
-  EXPECT_EQ(join(own.words, " "), "--trace-dir out/t");
-  ASSERT_EQ(own.notes.size(), 1u);
-  EXPECT_NE(own.notes[0].find("the folder out/t"), std::string::npos);
+  const TranslatedCommand command = translated("--timeline-filename out/t.json");
+  EXPECT_EQ(join(command.words, " "), "--trace-dir out/t");
+  ASSERT_EQ(command.notes.size(), 1u);
+  EXPECT_NE(command.notes[0].find("the folder out/t"), std::string::npos);
 }
 
 TEST(Horovodrun, WhatChangesNothingIsSaidOnce) {
-  const OwnWords own = translated("--cycle-time-ms 2.5 --cache-capacity 100 --cycle-time-ms 3 --gloo");
-  EXPECT_TRUE(own.words.empty());
-  EXPECT_EQ(own.notes,
+  const TranslatedCommand command = translated("--cycle-time-ms 2.5 --cache-capacity 100 --cycle-time-ms 3 --gloo");
+  EXPECT_TRUE(command.words.empty());
+  EXPECT_EQ(command.notes,
             (std::vector<std::string>{"--cycle-time-ms is not needed: nothing waits for a cycle",
                                       "--cache-capacity is not needed: every plan is remembered",
                                       "--gloo changes nothing: shared memory on one machine, MPI between machines"}));

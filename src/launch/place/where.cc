@@ -20,7 +20,7 @@ std::string_view value_of(std::string_view status, std::string_view key) {
   return {};
 }
 
-bool is_stray(const RankProcess& process, const ThreadSeat& thread) {
+bool is_stray(const RankProcess& process, const ThreadPlacement& thread) {
   const bool may_stray = !(thread.allowed - process.owned).empty();
   return may_stray || (thread.running && !process.owned.contains(thread.last_cpu));
 }
@@ -48,7 +48,7 @@ std::string table_of(const std::map<int, RankSum>& ranks) {
   return table.text();
 }
 
-std::string line_about(const RankProcess& process, const ThreadSeat& thread) {
+std::string line_about(const RankProcess& process, const ThreadPlacement& thread) {
   return fmt::format("rank {}: thread {} ({}) of process {} may run on {} and was last on cpu {}; its rank owns {}\n",
                      process.rank, thread.id, thread.name, process.pid, cpus(thread.allowed), thread.last_cpu,
                      cpus(process.owned));
@@ -65,7 +65,7 @@ std::string describe_job(const std::vector<const RankProcess*>& processes) {
     ++sum.processes;
     sum.threads += process->threads.size();
     sum.strays += strays.size();
-    for (const ThreadSeat& thread : strays) lines.push_back(line_about(*process, thread));
+    for (const ThreadPlacement& thread : strays) lines.push_back(line_about(*process, thread));
   }
   const RankProcess& any = *processes.front();
   std::string text = fmt::format("job {}: {}\n", any.job, any.command);
@@ -80,11 +80,11 @@ std::string describe_job(const std::vector<const RankProcess*>& processes) {
 
 }  // namespace
 
-std::optional<ThreadSeat> parse_thread(std::string_view stat, std::string_view status) {
+std::optional<ThreadPlacement> parse_thread(std::string_view stat, std::string_view status) {
   const auto begin = stat.find('('), end = stat.rfind(')');
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
-  ThreadSeat seat;
-  seat.name = stat.substr(begin + 1, end - begin - 1);  // may hold anything, blanks and brackets too
+  ThreadPlacement placement;
+  placement.name = stat.substr(begin + 1, end - begin - 1);  // may hold anything, blanks and brackets too
   const auto id = parse_number<pid_t>(trim(stat.substr(0, begin)));
   const auto fields = split(trim(stat.substr(end + 1)), ' ');  // from the third on, as proc(5) counts them
   constexpr std::size_t kProcessor = 39 - 3;
@@ -92,16 +92,16 @@ std::optional<ThreadSeat> parse_thread(std::string_view stat, std::string_view s
   const auto cpu = parse_number<int>(fields[kProcessor]);
   const std::string_view allowed = value_of(status, "Cpus_allowed_list");
   if (!cpu || allowed.empty()) return {};
-  seat.id = *id;
-  seat.running = fields.front() == "R";
-  seat.last_cpu = *cpu;
-  seat.allowed = CpuSet::parse(allowed);
-  return seat;
+  placement.id = *id;
+  placement.running = fields.front() == "R";
+  placement.last_cpu = *cpu;
+  placement.allowed = CpuSet::parse(allowed);
+  return placement;
 }
 
-std::vector<ThreadSeat> stray_threads(const RankProcess& process) {
-  std::vector<ThreadSeat> strays;
-  for (const ThreadSeat& thread : process.threads)
+std::vector<ThreadPlacement> stray_threads(const RankProcess& process) {
+  std::vector<ThreadPlacement> strays;
+  for (const ThreadPlacement& thread : process.threads)
     if (is_stray(process, thread)) strays.push_back(thread);
   return strays;
 }
@@ -125,7 +125,7 @@ std::vector<RankProcess> choose_job(const std::vector<RankProcess>& processes, c
   return chosen;
 }
 
-std::string describe_seats(const std::vector<RankProcess>& processes) {
+std::string describe_placements(const std::vector<RankProcess>& processes) {
   std::string text;
   for (auto next = processes.begin(); next != processes.end();) {
     std::vector<const RankProcess*> job;

@@ -13,7 +13,7 @@
 // Where the threads of jobs that run on this machine sit, compared with the cpus that their ranks own.
 namespace ronde::launch {
 
-struct ThreadSeat {
+struct ThreadPlacement {
   pid_t id = 0;
   std::string name;
   bool running = false;      // at the moment
@@ -28,14 +28,14 @@ struct RankProcess {
   pid_t pid = 0, parent = 0;
   std::string command;
   topology::CpuSet owned;
-  std::vector<ThreadSeat> threads;
+  std::vector<ThreadPlacement> threads;
 };
 
 // A thread out of /proc/PID/task/TID/stat and status; nothing when they are no such texts. Pure.
-std::optional<ThreadSeat> parse_thread(std::string_view stat, std::string_view status);
+std::optional<ThreadPlacement> parse_thread(std::string_view stat, std::string_view status);
 
 // Those of them that may run, or run right now, where their rank owns nothing. Pure.
-std::vector<ThreadSeat> stray_threads(const RankProcess& process);
+std::vector<ThreadPlacement> stray_threads(const RankProcess& process);
 
 // The job that `which` means, by its number or by the number of one of its processes or of `ronde run` itself; all of
 // them when `which` is empty. Pure.
@@ -44,7 +44,7 @@ std::vector<RankProcess> choose_job(const std::vector<RankProcess>& processes, c
 
 // A table of each job's ranks, then a line a stray thread. Pure.
 // REQUIRES: processes are in the order of running_ranks().
-std::string describe_seats(const std::vector<RankProcess>& processes);
+std::string describe_placements(const std::vector<RankProcess>& processes);
 
 // All processes of this user's jobs on this machine, by job, rank and age. Ones that end meanwhile are left out.
 std::vector<RankProcess> running_ranks();

@@ -31,8 +31,8 @@ std::string command_of(const fs::path& process) {
   return text;
 }
 
-std::vector<ThreadSeat> threads_of(const fs::path& process) {
-  std::vector<ThreadSeat> threads;
+std::vector<ThreadPlacement> threads_of(const fs::path& process) {
+  std::vector<ThreadPlacement> threads;
   std::error_code gone;
   for (const auto& entry : fs::directory_iterator(process / "task", gone))
     if (auto thread = parse_thread(read_all(entry.path() / "stat"), read_all(entry.path() / "status")))

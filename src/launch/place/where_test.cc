@@ -18,11 +18,11 @@ std::string stat_of(const std::string& name, const std::string& state, int cpu) 
   return text + "\n";
 }
 
-ThreadSeat seat(pid_t id, CpuSet allowed, int last, bool running = false) {
+ThreadPlacement placement(pid_t id, CpuSet allowed, int last, bool running = false) {
   return {.id = id, .name = "python", .running = running, .allowed = std::move(allowed), .last_cpu = last};
 }
 
-RankProcess process(const char* job, int rank, pid_t pid, std::vector<ThreadSeat> threads) {
+RankProcess process(const char* job, int rank, pid_t pid, std::vector<ThreadPlacement> threads) {
   return {.job = job,
           .rank = rank,
           .size = 2,
@@ -47,11 +47,11 @@ TEST(Where, ReadsAThreadAsTheKernelTellsIt) {
 }
 
 TEST(Where, AStrayMayRunOrRunsElsewhere) {
-  const auto rank = process(
-      "5", 1, 20,
-      {seat(20, {2, 3}, 2), seat(21, {2}, 2), seat(22, {1, 2}, 2), seat(23, {2, 3}, 0, true), seat(24, {2, 3}, 0)});
+  const auto rank = process("5", 1, 20,
+                            {placement(20, {2, 3}, 2), placement(21, {2}, 2), placement(22, {1, 2}, 2),
+                             placement(23, {2, 3}, 0, true), placement(24, {2, 3}, 0)});
   std::vector<pid_t> ids;
-  for (const ThreadSeat& thread : stray_threads(rank)) ids.push_back(thread.id);
+  for (const ThreadPlacement& thread : stray_threads(rank)) ids.push_back(thread.id);
   EXPECT_EQ(ids, (std::vector<pid_t>{22, 23})) << "24 sleeps since before it was bound";
 }
 
@@ -72,26 +72,28 @@ TEST(Where, AJobIsMeantByItsNumberOrAProcess) {
 }
 
 TEST(Where, SaysItInATableAndNamesStrays) {
-  EXPECT_EQ(describe_seats({process("5", 0, 20, {seat(20, {0, 1}, 0)}), process("5", 0, 25, {seat(25, {0}, 0)}),
-                            process("5", 1, 21, {seat(21, {2}, 2), seat(22, {0, 1, 2, 3}, 1)})}),
+  EXPECT_EQ(describe_placements({process("5", 0, 20, {placement(20, {0, 1}, 0)}),
+                                 process("5", 0, 25, {placement(25, {0}, 0)}),
+                                 process("5", 1, 21, {placement(21, {2}, 2), placement(22, {0, 1, 2, 3}, 1)})}),
             "job 5: python train.py\n"
             "rank  pid  owns cpus  processes  threads  elsewhere\n"
             "   0   20  0-1                2        2          0\n"
             "   1   21  2-3                1        2          1\n"
             "rank 1: thread 22 (python) of process 21 may run on cpus 0-3 and was last on cpu 1; its rank owns cpus "
             "2-3\n");
-  EXPECT_EQ(describe_seats({process("5", 1, 21, {seat(21, {2}, 2)}), process("6", 0, 30, {seat(30, {0}, 0)})}),
-            "job 5: python train.py\n"
-            "1 of its 2 ranks are on this machine\n"
-            "rank  pid  owns cpus  processes  threads  elsewhere\n"
-            "   1   21  2-3                1        1          0\n"
-            "every thread keeps to the cpus of its rank\n"
-            "\n"
-            "job 6: python train.py\n"
-            "1 of its 2 ranks are on this machine\n"
-            "rank  pid  owns cpus  processes  threads  elsewhere\n"
-            "   0   30  0-1                1        1          0\n"
-            "every thread keeps to the cpus of its rank\n");
+  EXPECT_EQ(
+      describe_placements({process("5", 1, 21, {placement(21, {2}, 2)}), process("6", 0, 30, {placement(30, {0}, 0)})}),
+      "job 5: python train.py\n"
+      "1 of its 2 ranks are on this machine\n"
+      "rank  pid  owns cpus  processes  threads  elsewhere\n"
+      "   1   21  2-3                1        1          0\n"
+      "every thread keeps to the cpus of its rank\n"
+      "\n"
+      "job 6: python train.py\n"
+      "1 of its 2 ranks are on this machine\n"
+      "rank  pid  owns cpus  processes  threads  elsewhere\n"
+      "   0   30  0-1                1        1          0\n"
+      "every thread keeps to the cpus of its rank\n");
 }
 
 }  // namespace

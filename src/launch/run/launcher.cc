@@ -74,7 +74,7 @@ Error none_found(MpiFamily family) {
       known(kind).bring);
 }
 
-Launcher wished(std::span<const Launcher> found, LauncherKind kind) {
+Launcher preferred(std::span<const Launcher> found, LauncherKind kind) {
   if (const Launcher* launcher = find_kind(found, kind)) return *launcher;
   throw Error::bad_input("--launcher {}: {} is not on the PATH; {} brings it", known(kind).flag, known(kind).what,
                          known(kind).bring);
@@ -143,24 +143,25 @@ std::optional<Launcher> identify_launcher(const std::string& program, std::strin
   return {};
 }
 
-Launcher choose_launcher(std::span<const Launcher> found, const LauncherWish& wish) {
-  if (wish.kind) return wished(found, *wish.kind);
-  if (wish.scheduler == Scheduler::Slurm)
-    if (const Launcher* srun = find_kind(found, LauncherKind::Srun); srun && srun_can_start(*srun, wish.family))
+Launcher choose_launcher(std::span<const Launcher> found, const LauncherPreference& preference) {
+  if (preference.kind) return preferred(found, *preference.kind);
+  if (preference.scheduler == Scheduler::Slurm)
+    if (const Launcher* srun = find_kind(found, LauncherKind::Srun); srun && srun_can_start(*srun, preference.family))
       return *srun;
-  if (wish.scheduler == Scheduler::Lsf)
+  if (preference.scheduler == Scheduler::Lsf)
     if (const Launcher* jsrun = find_kind(found, LauncherKind::Jsrun)) return *jsrun;
   const Launcher* any = nullptr;
   for (const Launcher& launcher : found) {
     const MpiFamily family = family_of(launcher.kind);
     if (family == MpiFamily::Unknown) continue;  // these start jobs of a batch system alone
-    if (family == wish.family) return launcher;
+    if (family == preference.family) return launcher;
     if (!any) any = &launcher;
   }
   if (any) return *any;
-  if (wish.scheduler == Scheduler::Slurm)
-    if (const Launcher* srun = find_kind(found, LauncherKind::Srun)) srun_mpi_type(*srun, wish.family);  // says why not
-  throw none_found(wish.family);
+  if (preference.scheduler == Scheduler::Slurm)
+    if (const Launcher* srun = find_kind(found, LauncherKind::Srun))
+      srun_mpi_type(*srun, preference.family);  // says why not
+  throw none_found(preference.family);
 }
 
 std::string srun_mpi_type(const Launcher& srun, MpiFamily family) {

@@ -45,7 +45,7 @@ std::span<const std::string_view> launcher_names();
 // Which launcher a program is, by its name and what it prints for --version. Nothing: none that we know.
 std::optional<Launcher> identify_launcher(const std::string& program, std::string_view version_text);
 
-struct LauncherWish {
+struct LauncherPreference {
   std::optional<LauncherKind> kind = {};    // --launcher
   std::optional<Scheduler> scheduler = {};  // whose job we are in
   MpiFamily family = MpiFamily::Unknown;    // of the MPI library that ranks will load
@@ -54,7 +54,7 @@ struct LauncherWish {
 // The launcher to use. Inside a Slurm job srun, where it can start ranks of this MPI library; jsrun where it is there;
 // otherwise the launcher of the same family as the library, and if that is not known, the first.
 // FAILS WITH: BadInput when there is none, saying what would bring one.
-Launcher choose_launcher(std::span<const Launcher> found, const LauncherWish& wish);
+Launcher choose_launcher(std::span<const Launcher> found, const LauncherPreference& preference);
 
 // srun's way to tell ranks of each other for this family ("pmix", "pmi2"); empty: leave it to srun.
 // FAILS WITH: BadInput when srun does not have it.

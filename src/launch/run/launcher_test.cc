@@ -66,7 +66,7 @@ TEST(ChooseLauncher, TakesTheOneThatFitsTheLibrary) {
 }
 
 TEST(ChooseLauncher, InASlurmJobSrunWhereItCan) {
-  const LauncherWish open{.scheduler = Scheduler::Slurm, .family = MpiFamily::OpenMpi};
+  const LauncherPreference open{.scheduler = Scheduler::Slurm, .family = MpiFamily::OpenMpi};
   EXPECT_EQ(choose_launcher(std::vector{kOpenMpi, kSrun}, open).kind, LauncherKind::Srun);
   const Launcher without_pmix{LauncherKind::Srun, "srun", "22", "MPI plugin types are...\n\tnone\n\tpmi2\n"};
   EXPECT_EQ(choose_launcher(std::vector{kOpenMpi, without_pmix}, open).kind, LauncherKind::OpenMpi);

@@ -49,28 +49,28 @@ std::vector<Part> parts_of(const trace::Run& run, const Window& window) {
 }
 
 // Parts of one collective. `shortest`: from a member's own arrival to its end.
-MetCollective meet(std::span<const Part> parts, std::int64_t& shortest) {
+MatchedCollective match(std::span<const Part> parts, std::int64_t& shortest) {
   const Collective& one = *parts.front().what;
-  MetCollective met{.group = one.group,
-                    .name = one.name,
-                    .sequence = parts.front().sequence,
-                    .arrival = one.arrival,
-                    .end = one.time.end,
-                    .members = static_cast<int>(parts.size())};
+  MatchedCollective matched{.group = one.group,
+                            .name = one.name,
+                            .sequence = parts.front().sequence,
+                            .arrival = one.arrival,
+                            .end = one.time.end,
+                            .members = static_cast<int>(parts.size())};
   shortest = one.time.end - one.arrival;
   for (const Part& part : parts) {
-    met.bytes = std::max(met.bytes, static_cast<double>(part.what->bytes));
-    met.arrival = std::max(met.arrival, part.what->arrival);
-    met.end = std::max(met.end, part.what->time.end);
+    matched.bytes = std::max(matched.bytes, static_cast<double>(part.what->bytes));
+    matched.arrival = std::max(matched.arrival, part.what->arrival);
+    matched.end = std::max(matched.end, part.what->time.end);
     shortest = std::min(shortest, part.what->time.end - part.what->arrival);
   }
-  return met;
+  return matched;
 }
 
-CollectiveKind& kind_of(const trace::Run& run, const MetCollective& met,
+CollectiveKind& kind_of(const trace::Run& run, const MatchedCollective& matched,
                         std::map<std::pair<std::uint32_t, std::uint32_t>, CollectiveKind>& kinds) {
-  CollectiveKind& kind = kinds[{met.group, met.name}];
-  if (kind.count == 0) kind.group = run.names.text(met.group), kind.name = run.names.text(met.name);
+  CollectiveKind& kind = kinds[{matched.group, matched.name}];
+  if (kind.count == 0) kind.group = run.names.text(matched.group), kind.name = run.names.text(matched.name);
   return kind;
 }
 
@@ -110,21 +110,21 @@ std::string text_of(const Collectives& all, const trace::Run& run, const Measure
 
 }  // namespace
 
-std::vector<MetCollective> met_collectives(const trace::Run& run, const Window& window) {
+std::vector<MatchedCollective> matched_collectives(const trace::Run& run, const Window& window) {
   const bool one_clock = run.ranks.size() < 2 || std::ranges::all_of(run.ranks, &trace::RankTrace::clock_shared);
   const auto parts = parts_of(run, window);
-  std::vector<MetCollective> all;
+  std::vector<MatchedCollective> all;
   std::int64_t before = 0;  // when the one before it in its group was complete
   std::uint32_t group = 0;
   for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
     while (last < parts.size() && key_of(parts[last]) == key_of(parts[first])) ++last;
     std::int64_t shortest = 0;
-    MetCollective met = meet(std::span(parts).subspan(first, last - first), shortest);
-    if (first == 0 || met.group != group) before = met.arrival;
-    group = met.group;
-    met.begin = one_clock ? std::max(met.arrival, before) : met.end - shortest;
-    before = std::max(before, met.end);
-    if (met.end > met.begin) all.push_back(met);
+    MatchedCollective matched = match(std::span(parts).subspan(first, last - first), shortest);
+    if (first == 0 || matched.group != group) before = matched.arrival;
+    group = matched.group;
+    matched.begin = one_clock ? std::max(matched.arrival, before) : matched.end - shortest;
+    before = std::max(before, matched.end);
+    if (matched.end > matched.begin) all.push_back(matched);
   }
   return all;
 }
@@ -161,11 +161,11 @@ std::optional<CollectiveFit> fit_collectives(const std::vector<CostPoint>& point
 }
 
 Collectives collectives_of(const trace::Run& run, const Window& window, const MeasuredAllreduce& measured) {
-  const auto met = met_collectives(run, window);
+  const auto matched = matched_collectives(run, window);
   std::map<std::pair<std::uint32_t, std::uint32_t>, CollectiveKind> kinds;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> measured_seconds;
   const auto allreduce = run.names.find("allreduce");
-  for (const MetCollective& each : met) {
+  for (const MatchedCollective& each : matched) {
     CollectiveKind& kind = kind_of(run, each, kinds);
     ++kind.count;
     kind.bytes += each.bytes;
@@ -184,7 +184,7 @@ Collectives collectives_of(const trace::Run& run, const Window& window, const Me
   }
   std::ranges::stable_sort(all.kinds, std::greater(), &CollectiveKind::seconds);
   std::vector<CostPoint> points;
-  for (const MetCollective& each : met)
+  for (const MatchedCollective& each : matched)
     if (busiest == each.group && allreduce == each.name) points.push_back({each.bytes, each.seconds() * 1e6});
   all.fit = fit_collectives(points);
   all.text = text_of(all, run, measured);

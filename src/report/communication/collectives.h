@@ -22,7 +22,7 @@ namespace ronde::report {
 // the one before it in its group is complete, if that is later: it stood in line. It ends when the last member has it.
 // Where clocks of ranks were not brought together, it is the shortest time from a member's own arrival to its end,
 // which is that of the member that came last.
-struct MetCollective {
+struct MatchedCollective {
   std::uint32_t group = 0, name = 0;  // of Run::names
   std::uint64_t sequence = 0;
   double bytes = 0;          // of the values of the member that has most, as in `ronde bench allreduce`
@@ -34,7 +34,7 @@ struct MetCollective {
   double seconds() const { return static_cast<double>(end - begin) / 1e9; }
 };
 // Those that end in the window, by group and sequence. Those that take no time (clocks are not exact) are left out.
-std::vector<MetCollective> met_collectives(const trace::Run& run, const Window& window);
+std::vector<MatchedCollective> matched_collectives(const trace::Run& run, const Window& window);
 
 // What an allreduce takes on these ranks when nothing else happens.
 struct MeasuredAllreduce {

@@ -31,15 +31,15 @@ MakeRun two_ranks() {
 
 TEST(Collectives, BeginWithTheLastArrivalAndInTheirTurn) {
   const trace::Run run = two_ranks().take();
-  const auto met = met_collectives(run, window_of(run));
-  ASSERT_EQ(met.size(), 3u);
-  EXPECT_EQ(met[0].arrival, 30 * kMs);
-  EXPECT_EQ(met[0].end, 50 * kMs);
-  EXPECT_EQ(met[0].members, 2);
-  EXPECT_DOUBLE_EQ(met[0].seconds(), 0.020);
-  EXPECT_EQ(met[1].begin, 50 * kMs);
-  EXPECT_DOUBLE_EQ(met[1].seconds(), 0.030);
-  EXPECT_DOUBLE_EQ(met[2].seconds(), 0.005);
+  const auto matched = matched_collectives(run, window_of(run));
+  ASSERT_EQ(matched.size(), 3u);
+  EXPECT_EQ(matched[0].arrival, 30 * kMs);
+  EXPECT_EQ(matched[0].end, 50 * kMs);
+  EXPECT_EQ(matched[0].members, 2);
+  EXPECT_DOUBLE_EQ(matched[0].seconds(), 0.020);
+  EXPECT_EQ(matched[1].begin, 50 * kMs);
+  EXPECT_DOUBLE_EQ(matched[1].seconds(), 0.030);
+  EXPECT_DOUBLE_EQ(matched[2].seconds(), 0.005);
 }
 
 TEST(Collectives, KindsHaveTheirBandwidthAndTheMeasuredOne) {
@@ -77,9 +77,9 @@ TEST(Collectives, WithoutCommonClocksTheLastToComeTells) {
   make.collective(1, 90, 91, 120, 100, 0);  // its clock is 60 ahead: it came at 30, and 30 later it was complete
   trace::Run run = make.take();
   run.ranks[1].clock_shared = false;
-  const auto met = met_collectives(run, window_of(run));
-  ASSERT_EQ(met.size(), 1u);
-  EXPECT_EQ(met[0].end - met[0].begin, 30);
+  const auto matched = matched_collectives(run, window_of(run));
+  ASSERT_EQ(matched.size(), 1u);
+  EXPECT_EQ(matched[0].end - matched[0].begin, 30);
 }
 
 TEST(Collectives, OneRankAndMissingRanksAreNoReasonToFail) {
@@ -152,11 +152,11 @@ TEST(Collectives, WithoutNumbersMeetInTheirOrder) {
     for (std::int64_t at : {10, 30, 50}) make.collective(rank, at + rank, at + 5, at + 9, 100, 0);
   }
   const trace::Run run = make.take();
-  const auto met = met_collectives(run, window_of(run));
-  ASSERT_EQ(met.size(), 3u);
-  EXPECT_EQ(met[2].begin, 51);
-  EXPECT_EQ(met[2].end, 59);
-  EXPECT_EQ(met[2].members, 2);
+  const auto matched = matched_collectives(run, window_of(run));
+  ASSERT_EQ(matched.size(), 3u);
+  EXPECT_EQ(matched[2].begin, 51);
+  EXPECT_EQ(matched[2].end, 59);
+  EXPECT_EQ(matched[2].members, 2);
 }
 
 TEST(MeasuredAllreduce, IsReadFromTheBenchmarksOutput) {

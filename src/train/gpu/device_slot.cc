@@ -1,8 +1,8 @@
 #include <utility>
 #include <vector>
 
+#include "ronde/data/augment/augment.h"
 #include "ronde/data/augment/mixup.h"
-#include "ronde/data/augment/touch.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/gpu/device_slot.h"
@@ -40,7 +40,7 @@ void DeviceSlot::make_room(const data::Batch& batch) {
   const bool last = kind.layout == data::Layout::ChannelsLast;
   if (kind.u8) {
     came_ = torch::empty({room * static_cast<std::int64_t>(kind.values())}, on(torch::kUInt8));
-    touches_ = torch::empty({room * static_cast<std::int64_t>(sizeof(data::PictureTouch))}, on(torch::kUInt8));
+    augmentations_ = torch::empty({room * static_cast<std::int64_t>(sizeof(data::Augmentation))}, on(torch::kUInt8));
     inputs_ = torch::empty(shape, on(options_.type).memory_format(format_of(options_.channels_last)));
   } else {
     came_ = torch::empty(shape, on(kind.bf16 ? torch::kBFloat16 : torch::kFloat32).memory_format(format_of(last)));
@@ -66,7 +66,7 @@ void DeviceSlot::write_shares(data::Batch& batch) {
     const bool paired = (i ^ 1) < batch.size();
     const double share = data::mixup_share(options_.seed, facts.epoch, (facts.local.begin + i) / 2, options_.mixup);
     shares[i] = paired ? static_cast<float>(share) : 1.0f;
-    if (facts.kind.u8) batch.touches()[static_cast<std::size_t>(i)].share = shares[i];
+    if (facts.kind.u8) batch.augmentations()[static_cast<std::size_t>(i)].share = shares[i];
   }
 }
 
@@ -76,17 +76,17 @@ void DeviceSlot::fill_inputs(const data::Batch& batch, const device::Stream& cop
     if (kind.bf16) return copy(came_, batch.features16().data(), batch.features16().size_bytes(), copies);
     return copy(came_, batch.features().data(), batch.features().size_bytes(), copies);
   }
-  data::Touching touching = data::Touching::of(kind, batch.size());
-  touching.layout = options_.channels_last ? data::Layout::ChannelsLast : data::Layout::ChannelsFirst;
-  touching.bf16 = options_.type == torch::kBFloat16;
+  data::AugmentOptions augment = data::AugmentOptions::of(kind, batch.size());
+  augment.layout = options_.channels_last ? data::Layout::ChannelsLast : data::Layout::ChannelsFirst;
+  augment.bf16 = options_.type == torch::kBFloat16;
   if (copies.on_host()) {
-    RONDE_SPAN("touch", "input", {{"bytes", touching.into_bytes()}});
-    return data::touch_pictures(touching, batch.features8().data(), batch.touches().data(), inputs_.data_ptr());
+    RONDE_SPAN("augment", "input", {{"bytes", augment.into_bytes()}});
+    return data::augment_pictures(augment, batch.features8().data(), batch.augmentations().data(), inputs_.data_ptr());
   }
   copy(came_, batch.features8().data(), batch.features8().size_bytes(), copies);
-  copy(touches_, batch.touches().data(), batch.touches().size_bytes(), copies);
-  data::touch_pictures_on(copies, touching, came_.data_ptr<std::uint8_t>(),
-                          reinterpret_cast<const data::PictureTouch*>(touches_.data_ptr()), inputs_.data_ptr());
+  copy(augmentations_, batch.augmentations().data(), batch.augmentations().size_bytes(), copies);
+  data::augment_pictures_on(copies, augment, came_.data_ptr<std::uint8_t>(),
+                            reinterpret_cast<const data::Augmentation*>(augmentations_.data_ptr()), inputs_.data_ptr());
 }
 
 void DeviceSlot::fill(data::Batch batch, const device::Stream& copies) {

@@ -12,7 +12,7 @@ namespace ronde::train::detail {
 
 // The memory of one batch on a device, used again and again, and what is needed to fill it.
 //
-//   copy stream:     wait for `used_`; copy; touch; record `filled_`
+//   copy stream:     wait for `used_`; copy; augment; record `filled_`
 //   compute stream:  wait for `filled_`; train; record `used_`
 class DeviceSlot {
  public:
@@ -35,11 +35,11 @@ class DeviceSlot {
 
   const DeviceInputOptions options_;
   std::optional<data::Batch> batch_;
-  std::int64_t room_ = -1;          // samples that tensors hold
-  torch::Tensor came_, touches_;    // bytes as they came, with their touches; or features as they came
-  torch::Tensor inputs_;            // touched
-  torch::Tensor targets_, shares_;  // shares of mixup
-  torch::Tensor others_, classes_;  // 1, 0, 3, 2, ... : neighbours; 0, 1, 2, ...
+  std::int64_t room_ = -1;              // samples that tensors hold
+  torch::Tensor came_, augmentations_;  // bytes as they came, with their augmentations; or features as they came
+  torch::Tensor inputs_;                // augmented
+  torch::Tensor targets_, shares_;      // shares of mixup
+  torch::Tensor others_, classes_;      // 1, 0, 3, 2, ... : neighbours; 0, 1, 2, ...
   device::PinnedBuffer host_shares_;
   device::Event filled_, used_;
 };

@@ -42,7 +42,7 @@ StepAction next_action(const KindState& kind, bool other_recorded, bool fits) {
   const int needed = other_recorded ? 1 : kWarmUps;
   const int runs = fits ? kind.runs : 0;
   if (runs >= needed) return StepAction::Record;
-  return runs == needed - 1 ? StepAction::Rehearse : StepAction::Run;
+  return runs == needed - 1 ? StepAction::WarmUp : StepAction::Run;
 }
 
 }  // namespace ronde::train

@@ -40,14 +40,14 @@ struct KindState {
 };
 
 enum class StepAction {
-  Run,       // as it is
-  Rehearse,  // as it is, but as a recorded one exchanges gradients
-  Record,    // and launch
+  Run,     // as it is
+  WarmUp,  // as it is, but as a recorded one exchanges gradients
+  Record,  // and launch
   Launch,
 };
 
 // What to do with the next step of a kind. The first steps of all run as they are, which lets libraries choose their
-// algorithms and optimizers make their state; a kind that comes when another was recorded needs only to be rehearsed,
+// algorithms and optimizers make their state; a kind that comes when another was recorded needs only a warm-up step,
 // for the kernels that it alone has. `fits`: its batch is like those of the steps before. Pure; the same on all ranks.
 StepAction next_action(const KindState& kind, bool other_recorded, bool fits);
 

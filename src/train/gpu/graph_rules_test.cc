@@ -64,7 +64,7 @@ TEST(GraphRules, SeveralRanksCanByNcclAlone) {
   EXPECT_EQ(why_no_graph(facts), "");
 }
 
-// What becomes of steps 1, 2 ... of which every `every`th measures: . run, r rehearsed, R recorded, L launched; large
+// What becomes of steps 1, 2 ... of which every `every`th measures: . run, e warmed up, c recorded, l launched; large
 // letters for those that measure, in brackets for the recording of one.
 std::string story(int steps, int every) {
   std::array<KindState, kStepKinds> kinds;
@@ -72,7 +72,7 @@ std::string story(int steps, int every) {
   for (int step = 1; step <= steps; ++step) {
     const std::size_t kind = every > 0 && step % every == 0 ? 1 : 0;
     const StepAction action = next_action(kinds[kind], kinds[1 - kind].recorded, step > 1);
-    if (action == StepAction::Run || action == StepAction::Rehearse) ++kinds[kind].runs;
+    if (action == StepAction::Run || action == StepAction::WarmUp) ++kinds[kind].runs;
     if (action == StepAction::Record) kinds[kind].recorded = true;
     const char* letters = kind == 0 ? ".ecl" : ",ECL";
     told += letters[static_cast<int>(action)];

@@ -49,7 +49,7 @@ torch::Tensor GraphedStep::run(const StepBatch& batch, StepKind kind, const Work
     place_ = batch;
   }
   if (fit || !any) ++mine.state.runs;
-  return action == StepAction::Rehearse ? rehearse(batch, work, hooks) : work(batch);
+  return action == StepAction::WarmUp ? warm_up(batch, work, hooks) : work(batch);
 }
 
 void GraphedStep::copy_in(const StepBatch& batch) {
@@ -100,7 +100,7 @@ void GraphedStep::record(StepKind kind, const StepBatch& batch, const Work& work
               kind == StepKind::Measured ? "measured" : "ordinary", why);
 }
 
-torch::Tensor GraphedStep::rehearse(const StepBatch& batch, const Work& work, const Hooks& hooks) {
+torch::Tensor GraphedStep::warm_up(const StepBatch& batch, const Work& work, const Hooks& hooks) {
   if (!exchange_can_be_fixed_) {
     if (const std::string why = objection_of_ranks(hooks.why_not_fixed()); !why.empty()) {
       give_up(why, hooks);

@@ -46,7 +46,7 @@ class GraphedStep {
     StepGraph graph;
     torch::Tensor result;  // where launched steps leave their numbers
   };
-  torch::Tensor rehearse(const StepBatch& batch, const Work& work, const Hooks& hooks);
+  torch::Tensor warm_up(const StepBatch& batch, const Work& work, const Hooks& hooks);
   void record(StepKind kind, const StepBatch& batch, const Work& work, const Hooks& hooks);
   torch::Tensor launch(Recording& mine, const StepBatch& batch, const Hooks& hooks);
   // Why some rank cannot; empty: none has anything against it. FAILS WITH: System, when it insists.

@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/augment/touch.h"
+#include "ronde/data/augment/augment.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/train/gpu/device_slot.h"
 
 namespace ronde::train {
 
-bool touches_on_device(const Settings& settings, torch::Device device) {
+bool augments_on_device(const Settings& settings, torch::Device device) {
   const std::string choice = settings.get<"data.on_device">();
   if (choice != "auto") return choice == "on";
-  return !device.is_cpu() && data::can_touch_on_gpu();
+  return !device.is_cpu() && data::can_augment_on_gpu();
 }
 
 struct DeviceInput::Impl {

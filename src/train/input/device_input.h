@@ -14,7 +14,7 @@ namespace ronde::train {
 
 // Whether data.on_device asks for pictures as bytes (PictureOptions::u8), of which the device makes the rest. 'auto' is
 // where training runs on a GPU and this build has the kernel; 'on' is everywhere, so that it can be tried on the CPU.
-bool touches_on_device(const Settings& settings, torch::Device device);
+bool augments_on_device(const Settings& settings, torch::Device device);
 
 struct DeviceInputOptions {
   torch::Device device = torch::kCPU;
@@ -24,9 +24,9 @@ struct DeviceInputOptions {
   std::uint64_t seed = 0;  // of mixup
 };
 
-// Batches of a loader on a device, one ahead: while one is trained on, the next is copied, and its pictures are touched
-// (data/augment/touch.h), by a stream of its own. Nobody waits for a GPU here, unless the caller is two batches ahead
-// of it.
+// Batches of a loader on a device, one ahead: while one is trained on, the next is copied, and its pictures are
+// augmented (data/augment/augment.h), by a stream of its own. Nobody waits for a GPU here, unless the caller is two
+// batches ahead of it.
 //
 //   DeviceInput input(loader, {.device = session.device(), .type = torch::kBFloat16, .channels_last = true});
 //   while (auto batch = input.next()) train(batch->inputs, batch->targets);

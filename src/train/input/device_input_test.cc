@@ -184,11 +184,11 @@ TEST(DeviceInput, AFailureComesAfterTheBatchesBefore) {
 
 TEST(DeviceInput, IsChosenBySettingAndDevice) {
   Settings settings;
-  EXPECT_FALSE(touches_on_device(settings, torch::kCPU));
+  EXPECT_FALSE(augments_on_device(settings, torch::kCPU));
   settings.set("data.on_device", "on", "test");
-  EXPECT_TRUE(touches_on_device(settings, torch::kCPU));
+  EXPECT_TRUE(augments_on_device(settings, torch::kCPU));
   settings.set("data.on_device", "off", "test");
-  EXPECT_FALSE(touches_on_device(settings, torch::Device(torch::kCUDA, 0)));
+  EXPECT_FALSE(augments_on_device(settings, torch::Device(torch::kCUDA, 0)));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ data::Parts open_data(const Session& session) {
   const Settings& settings = session.settings();
   const auto open = [&] {
     auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
-    source.picture.u8 = touches_on_device(settings, session.device());
+    source.picture.u8 = augments_on_device(settings, session.device());
     if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
     return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">(),
                             static_cast<std::uint64_t>(settings.get<"data.split_seed">()));

@@ -13,8 +13,8 @@ namespace ronde::train {
 namespace {
 
 // A network of one billion operations a sample, a hundred bytes of weights, and 10 bytes kept a sample.
-Rehearsal small() {
-  Rehearsal known{.kind = {.channels = 1, .height = 2, .width = 3, .classes = 2}, .samples = 100, .held_out = 10};
+DryRun small() {
+  DryRun known{.kind = {.channels = 1, .height = 2, .width = 3, .classes = 2}, .samples = 100, .held_out = 10};
   known.parameters = 25;
   known.parameter_bytes = known.gradient_bytes = known.optimizer_bytes = 100;
   known.activations = {.per_sample = 10};
@@ -71,9 +71,9 @@ TEST(Limits, SettingsChangeTheWork) {
 
 // 24 bytes of f32 or 6 of pixels, the 16 that say what the device does to them, and the class.
 TEST(Limits, PicturesTravelAsBytesToAGpu) {
-  Rehearsal pictures = small();
+  DryRun pictures = small();
   pictures.preparation = data::Preparation::Pictures;
-  const auto input = [&](const Rehearsal& known, bool gpu, const char* place) {
+  const auto input = [&](const DryRun& known, bool gpu, const char* place) {
     return work_of(known, with({{"data.on_device", place}}), 2, 0, gpu).input / 20;
   };
   EXPECT_EQ(input(pictures, true, "auto"), 6 + 16 + 8);
@@ -146,7 +146,7 @@ TEST(Limits, MemoryOfAGpu) {
 
 TEST(Limits, RanksShareTheMemoryOfAMachine) {
   const Settings settings = with({{"train.accumulate", "2"}});
-  Rehearsal known = small();
+  DryRun known = small();
   known.program_bytes = 1000;
   const MemoryNeed need = memory_need(known, settings, kCpu, {.ranks = 2, .memory = 10'000});
   EXPECT_EQ(need.available, 5000);

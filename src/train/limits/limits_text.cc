@@ -76,7 +76,7 @@ std::string other_text(const Limits& limits) {
 }
 
 Json json_of(const Limits::Variant& variant) {
-  const Rehearsal& known = variant.known;
+  const DryRun& known = variant.known;
   const MemoryNeed& memory = variant.memory;
   Json speeds = Json::array();
   for (const SpeedLimit& one : variant.speeds)
@@ -105,7 +105,7 @@ Json json_of(const Limits::Variant& variant) {
 }  // namespace
 
 std::string to_text(const Limits& limits) {
-  const Rehearsal& known = limits.asked.known;
+  const DryRun& known = limits.asked.known;
   return fmt::format("{}: {} parameters, {} x {} x {} inputs, batch {} on {}; {}{}\n\n{}\n{}{}{}", limits.model,
                      known.parameters, known.kind.channels, known.kind.height, known.kind.width, limits.batch,
                      limits.spread.ranks == 1 ? "1 rank" : fmt::format("{} ranks", limits.spread.ranks),

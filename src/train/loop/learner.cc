@@ -101,7 +101,7 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
   apart_ = sync_every_ > 1;
   if (apart_ && number % sync_every_ == 0) {
     const auto begin = monotonic_now();
-    come_together();
+    sync_weights();
     facts.comm_wait += std::chrono::duration<double>(monotonic_now() - begin).count();
   }
   numbers_.send(facts, values);
@@ -160,7 +160,7 @@ void Learner::count_overflow(std::int64_t number, bool overflow) {
   if (counted_.hopeless()) give_up_scaling(number, counted_, *task_.network);
 }
 
-void Learner::come_together() {
+void Learner::sync_weights() {
   if (std::exchange(apart_, false)) average_training(*task_.network, *optimizer_, session_.world());
 }
 

@@ -44,7 +44,7 @@ class Learner {
 
   // Local SGD: brings ranks together that have trained alone since; otherwise they are. All ranks call it, after the
   // same step, before anyone looks at the weights. FAILS WITH: as Handle::wait().
-  void come_together();
+  void sync_weights();
 
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
   double learning_rate() const { return learning_rate_; }  // of the last step

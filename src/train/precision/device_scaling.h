@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/train/optim/kept_buffers.h"
+#include "ronde/train/optim/buffer_snapshot.h"
 #include "ronde/train/precision/loss_scaler.h"
 
 namespace ronde::train {
@@ -33,7 +33,7 @@ class DeviceScaling {
   const torch::nn::Module& network_;
   bool dynamic_ = true;
   torch::Tensor scale_, good_, overflow_;
-  KeptBuffers buffers_;
+  BufferSnapshot buffers_;
 };
 
 }  // namespace ronde::train

@@ -5,7 +5,7 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
-#include "ronde/train/optim/kept_buffers.h"
+#include "ronde/train/optim/buffer_snapshot.h"
 #include "ronde/train/precision/loss_scaler.h"
 #include "ronde/train/session.h"
 
@@ -45,7 +45,7 @@ class LossScaling {
   const bool reduced_;
   LossScaler scaler_;
   bool overflowed_ = false;
-  KeptBuffers buffers_;
+  BufferSnapshot buffers_;
 };
 
 // REQUIRES: scaler.hopeless(), after `step`. FAILS WITH: System, always: names the step and the first tensor that is

@@ -13,7 +13,7 @@
 
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/engine.h"
-#include "ronde/comm/link/post.h"
+#include "ronde/comm/link/transport.h"
 #include "ronde/comm/testing/ranks.h"
 
 // What carries data between nodes beside the mesh, as MPI does: it tells apart as many channels as it has tags.
@@ -22,16 +22,16 @@ namespace {
 
 constexpr int kRanks = 4;
 
-// A post between threads. Counts channels.
+// A transport between threads. Counts channels.
 class Exchange {
  public:
   using Key = std::tuple<int, int, std::uint32_t, std::uint32_t>;
   struct Message {
-    detail::Cargo cargo;
-    std::shared_ptr<detail::ParcelState> parcel = std::make_shared<detail::ParcelState>();
+    detail::SharedBuffer buffer;
+    std::shared_ptr<detail::MessageState> message = std::make_shared<detail::MessageState>();
   };
   struct Line {
-    std::deque<detail::Cargo> sent;
+    std::deque<detail::SharedBuffer> sent;
     std::deque<Message> asked;
   };
 
@@ -41,33 +41,33 @@ class Exchange {
   std::size_t messages = 0;
 };
 
-class ThreadPost final : public detail::Post {
+class ThreadTransport final : public detail::Transport {
  public:
-  ThreadPost(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
+  ThreadTransport(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
 
   // What is sent is copied, so it is done at once.
-  detail::Parcel send(int to, detail::Tag tag, detail::Cargo cargo) override {
-    const detail::Cargo copy(cargo.size());
-    std::ranges::copy(cargo.bytes(), copy.data());
+  detail::PendingMessage send(int to, detail::Tag tag, detail::SharedBuffer buffer) override {
+    const detail::SharedBuffer copy(buffer.size());
+    std::ranges::copy(buffer.bytes(), copy.data());
     std::lock_guard lock(exchange_.mutex);
     exchange_.highest = std::max(exchange_.highest, tag.channel);
     ++exchange_.messages;
     exchange_.lines[{rank_, to, tag.channel, tag.lane}].sent.push_back(copy);
-    return std::make_shared<detail::ParcelState>(detail::ParcelState{.done = true});
+    return std::make_shared<detail::MessageState>(detail::MessageState{.done = true});
   }
-  detail::Parcel receive(int from, detail::Tag tag, detail::Cargo cargo) override {
+  detail::PendingMessage receive(int from, detail::Tag tag, detail::SharedBuffer buffer) override {
     std::lock_guard lock(exchange_.mutex);
     auto& line = exchange_.lines[{from, rank_, tag.channel, tag.lane}];
-    return line.asked.emplace_back(std::move(cargo)).parcel;
+    return line.asked.emplace_back(std::move(buffer)).message;
   }
   bool pump() override {
     bool any = false;
     std::lock_guard lock(exchange_.mutex);
     for (auto& [key, line] : exchange_.lines) {
       for (; std::get<1>(key) == rank_ && !line.sent.empty() && !line.asked.empty(); any = true) {
-        EXPECT_EQ(line.sent.front().size(), line.asked.front().cargo.size());
-        std::ranges::copy(line.sent.front().bytes(), line.asked.front().cargo.data());
-        line.asked.front().parcel->done = true;
+        EXPECT_EQ(line.sent.front().size(), line.asked.front().buffer.size());
+        std::ranges::copy(line.sent.front().bytes(), line.asked.front().buffer.data());
+        line.asked.front().message->done = true;
         line.sent.pop_front();
         line.asked.pop_front();
       }
@@ -99,7 +99,9 @@ class ThreadBootstrap final : public Bootstrap {
     table_.barrier.arrive_and_wait();
     return all;
   }
-  std::shared_ptr<detail::Post> post() override { return std::make_shared<ThreadPost>(table_.exchange, rank_); }
+  std::shared_ptr<detail::Transport> transport() override {
+    return std::make_shared<ThreadTransport>(table_.exchange, rank_);
+  }
 
  private:
   Table& table_;

@@ -25,7 +25,7 @@ namespace {
 
 using tests::expect_lost;
 using tests::failure_of;
-using tests::kPatience;
+using tests::kTestTimeout;
 using tests::run_job;
 using tests::run_watched;
 
@@ -199,7 +199,7 @@ TEST_P(EngineFailure, AStallIsReportedAndEndsWell) {
     engine.world().barrier().wait();
     engine.set_step(17);
     const auto begin = monotonic_now();
-    while (engine.rank() == victim() && !said.has("gradient") && monotonic_now() - begin < kPatience)
+    while (engine.rank() == victim() && !said.has("gradient") && monotonic_now() - begin < kTestTimeout)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::vector<float> values(4, 1.0f);
     engine.world().allreduce("gradient", buffer_of(values)).wait();

@@ -18,7 +18,7 @@ namespace ronde::comm {
 namespace {
 
 using tests::FailingLink;
-using tests::FailingPost;
+using tests::FailingTransport;
 using tests::Injection;
 
 struct Fault {
@@ -72,7 +72,7 @@ TEST_P(EngineFaults, FailWhatIsOnItsWayWithTheCause) {
   Injection injection(fault.call, fault.number);
   ThreadJob job(fault.place.ranks, fault.place.nodes);
   job.inject(1, {.link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); },
-                 .data = [&](detail::Post& mesh) { return std::make_shared<FailingPost>(mesh, injection); }});
+                 .data = [&](detail::Transport& mesh) { return std::make_shared<FailingTransport>(mesh, injection); }});
   EngineOptions options;
   options.stall_warn = std::chrono::milliseconds(100);
   options.log = Log({.level = LogLevel::Error});

@@ -139,7 +139,7 @@ TEST_F(EngineNccl, AFailureBetweenLaunchesIsTold) {
       device::Event made(stream), done(stream);
       EXPECT_THROW(group.allreduce_in_stream(values.what, made, done), Error);
     }
-    const Deadline until = Deadline::after(tests::kPatience);
+    const Deadline until = Deadline::after(tests::kTestTimeout);
     while (group.why_not_nccl().empty() && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_NE(group.why_not_nccl().find("it was told to fail"), std::string::npos) << group.why_not_nccl();
     all_ranks.arrive_and_wait();
@@ -155,7 +155,7 @@ TEST_F(EngineNccl, AMemberThatDiesEndsIt) {
     group.reserve_in_stream({values.what});
     engine->world().barrier().wait();
     if (engine->rank() == 1) return job.kill(1);
-    const Deadline until = Deadline::after(tests::kPatience);
+    const Deadline until = Deadline::after(tests::kTestTimeout);
     while (group.why_not_nccl().empty() && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_NE(group.why_not_nccl().find("a member has gone"), std::string::npos) << group.why_not_nccl();
   };

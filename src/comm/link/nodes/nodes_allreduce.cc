@@ -7,7 +7,7 @@
 
 #include "ronde/comm/link/nodes/nodes_lanes.h"
 #include "ronde/comm/link/nodes/nodes_link.h"
-#include "ronde/comm/link/shm/together.h"
+#include "ronde/comm/link/shm/task_group.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -23,14 +23,14 @@ void scatter(const Segments& data, std::size_t begin, std::size_t end, const std
 
 // One chunk on its way. Members of a node share it: each carries one slice between nodes.
 struct Chunk {
-  explicit Chunk(Circle of) : circle(std::move(of)) {}
+  explicit Chunk(NodeGroup of) : group(std::move(of)) {}
 
-  Circle circle;
+  NodeGroup group;
   std::size_t begin = 0, end = 0;
-  Cargo whole;                // where the data is not in one piece
+  SharedBuffer whole;         // where the data is not in one piece
   Bytes bytes;                // the chunk, wherever it is
   std::vector<Bytes> slices;  // by place
-  Cargo mine;
+  SharedBuffer mine;
   std::shared_ptr<const bool> done;  // between nodes
 };
 
@@ -38,16 +38,16 @@ struct Chunk {
 
 std::vector<std::string> NodesLink::algorithms() const {
   std::vector<std::string> names = {"auto"};
-  for (const Between one : kAllBetween) names.emplace_back(name(one));
+  for (const InterNodeAlgorithm one : kAllInterNode) names.emplace_back(name(one));
   return names;
 }
 
 void NodesLink::use_algorithm(std::size_t index) {
-  tuning_.algorithm = index == 0 ? std::optional<Between>() : kAllBetween[index - 1];
+  tuning_.algorithm = index == 0 ? std::optional<InterNodeAlgorithm>() : kAllInterNode[index - 1];
 }
 
-Between NodesLink::algorithm_for(std::size_t bytes) const {
-  return tuning_.algorithm.value_or(choose_between(bytes, nodes(), tuning_.in_order));
+InterNodeAlgorithm NodesLink::algorithm_for(std::size_t bytes) const {
+  return tuning_.algorithm.value_or(choose_inter_node(bytes, nodes(), tuning_.in_order));
 }
 
 Task NodesLink::allreduce(Segments data, Reduction reduction) {
@@ -58,14 +58,14 @@ Task NodesLink::allreduce(Segments data, Reduction reduction) {
 // Over the mesh, as votes are: what comes there wakes whom it is for, while MPI has to be looked at. By name, 4 bytes
 // between two hosts of two ranks took 236 us with MPI and 72 us so (1 Gbit/s, four ranks on two cores).
 Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
-  const Cargo all(data.size());
+  const SharedBuffer all(data.size());
   gather(data, 0, data.size(), all.data());
   const TwoSteps steps = two_steps(reduction, layout_.widest());
   co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, steps.in_node);
   if (leads()) {
-    Circle circle{.post = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
-    for (int other = 0; other < nodes(); ++other) circle.ranks.push_back(leader(other));
-    co_await allreduce_between(circle, algorithm_for(all.size()), all, steps.between);
+    NodeGroup group{.transport = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
+    for (int other = 0; other < nodes(); ++other) group.ranks.push_back(leader(other));
+    co_await allreduce_inter_node(group, algorithm_for(all.size()), all, steps.inter_node);
   }
   co_await local_->broadcast(all.bytes(), 0);
   scatter(data, 0, data.size(), all.data());
@@ -93,27 +93,28 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
   const std::size_t chunk_bytes = std::max(tuning_.chunk_bytes / element, std::size_t{1}) * element;
   const std::size_t chunks = (data.size() + chunk_bytes - 1) / chunk_bytes;
   const auto depth = static_cast<std::size_t>(std::clamp(tuning_.depth, 1, static_cast<int>(kChunkLanes / 2)));
-  std::vector<int> peers;
-  for (int other = 0; other < nodes(); ++other) peers.push_back(rank_of(layout_.stand_in(other, place_)));
+  std::vector<int> counterparts;
+  for (int other = 0; other < nodes(); ++other) counterparts.push_back(rank_of(layout_.stand_in(other, place_)));
   const bool carries = static_cast<std::size_t>(place_) < slices;
 
-  Together together;
+  TaskGroup tasks;
   std::deque<Chunk> under_way;
   const auto begin_chunk = [&](std::size_t number) -> Chunk& {
     const std::size_t begin = number * chunk_bytes, end = std::min(data.size(), begin + chunk_bytes);
     const auto lane = static_cast<std::uint32_t>(number % (kChunkLanes / 2) * 2);
-    Chunk& chunk = under_way.emplace_back(Circle{.post = data_, .ranks = peers, .me = node_, .tag = data_tag(lane)});
+    Chunk& chunk = under_way.emplace_back(
+        NodeGroup{.transport = data_, .ranks = counterparts, .me = node_, .tag = data_tag(lane)});
     chunk.begin = begin;
     chunk.end = end;
     if (std::byte* const memory = data.contiguous()) {
       chunk.bytes = {memory + begin, end - begin};
     } else {
-      chunk.whole = Cargo(end - begin);
+      chunk.whole = SharedBuffer(end - begin);
       gather(data, begin, end, chunk.whole.data());
       chunk.bytes = chunk.whole.bytes();
     }
     chunk.slices = cut(chunk.bytes, here().size(), slices, element);
-    chunk.mine = Cargo(chunk.slices[static_cast<std::size_t>(place_)].size());
+    chunk.mine = SharedBuffer(chunk.slices[static_cast<std::size_t>(place_)].size());
     return chunk;
   };
   const auto inside = [&]() -> Task {
@@ -121,8 +122,8 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
       if (number < chunks) {
         Chunk& chunk = begin_chunk(number);
         co_await local_->reduce_scatter({chunk.slices.begin(), chunk.slices.end()}, chunk.mine.bytes(), steps.in_node);
-        const Between how = algorithm_for(chunk.mine.size());
-        if (carries) chunk.done = together.add(allreduce_between(chunk.circle, how, chunk.mine, steps.between));
+        const InterNodeAlgorithm how = algorithm_for(chunk.mine.size());
+        if (carries) chunk.done = tasks.add(allreduce_inter_node(chunk.group, how, chunk.mine, steps.inter_node));
       }
       if (number < depth) continue;
       Chunk& chunk = under_way.front();
@@ -132,8 +133,8 @@ Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
       under_way.pop_front();
     }
   };
-  together.add(inside());
-  co_await together.run();
+  tasks.add(inside());
+  co_await tasks.run();
 }
 
 }  // namespace ronde::comm::detail

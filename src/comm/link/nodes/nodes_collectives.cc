@@ -12,20 +12,20 @@
 namespace ronde::comm::detail {
 namespace {
 
-Cargo copy_of(ConstBytes bytes) {
-  Cargo cargo(bytes.size());
-  if (!bytes.empty()) std::memcpy(cargo.data(), bytes.data(), bytes.size());
-  return cargo;
+SharedBuffer copy_of(ConstBytes bytes) {
+  SharedBuffer buffer(bytes.size());
+  if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  return buffer;
 }
 
-void copy(Bytes to, const Cargo& from) {
+void copy(Bytes to, const SharedBuffer& from) {
   if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
 }
 
 // In the order of nodes.
-void reduce_parts(const std::vector<Cargo>& parts, Bytes out, const Reduction& reduction) {
+void reduce_parts(const std::vector<SharedBuffer>& parts, Bytes out, const Reduction& reduction) {
   std::vector<const std::byte*> inputs;
-  for (const Cargo& part : parts) inputs.push_back(part.data());
+  for (const SharedBuffer& part : parts) inputs.push_back(part.data());
   reduce(reduction.dtype, reduction.op, out.data(), inputs, out.size() / size_of(reduction.dtype), reduction.scale);
 }
 
@@ -42,54 +42,54 @@ std::vector<T> NodesLink::local_part(const std::vector<T>& by_member) const {
 Task NodesLink::broadcast(Bytes data, int root) {
   constexpr std::size_t kPiece = 1 << 20, kAhead = 4;
   const int source = node_of(root), mine = (node_ + nodes() - source) % nodes();
-  const int door = node_ == source ? place_of(root) : 0;
+  const int gateway = node_ == source ? place_of(root) : 0;
   const auto node_rank = [&](int node) { return node == source ? rank_of(root) : leader(node); };
-  std::deque<std::pair<Cargo, Parcel>> coming;
-  std::deque<Parcel> going;
+  std::deque<std::pair<SharedBuffer, PendingMessage>> coming;
+  std::deque<PendingMessage> going;
   std::size_t asked = 0;
   for (std::size_t at = 0; at < data.size(); at += kPiece) {
     const Bytes piece = data.subspan(at, std::min(kPiece, data.size() - at));
-    Cargo cargo;
-    if (place_ == door) {
-      if (node_ == source) cargo = copy_of(piece);
+    SharedBuffer buffer;
+    if (place_ == gateway) {
+      if (node_ == source) buffer = copy_of(piece);
       // Who has it hands it to the node at distance 1, then both at distance 2, and so on.
       const int distance = mine == 0 ? 0 : static_cast<int>(std::bit_floor(static_cast<unsigned>(mine)));
       for (; mine != 0 && asked < data.size() && asked < at + kAhead * kPiece; asked += kPiece) {
-        Cargo room(std::min(kPiece, data.size() - asked));
+        SharedBuffer room(std::min(kPiece, data.size() - asked));
         coming.emplace_back(
             room, data_.receive(node_rank((node_ + nodes() - distance) % nodes()), data_tag(kOtherLane), room));
       }
       if (mine != 0) {
         co_await arrives(coming.front().second);
-        cargo = coming.front().first;
+        buffer = coming.front().first;
         coming.pop_front();
-        copy(piece, cargo);
+        copy(piece, buffer);
       }
       for (int next = distance == 0 ? 1 : 2 * distance; mine + next < nodes(); next *= 2)
-        going.push_back(data_.send(node_rank((node_ + next) % nodes()), data_tag(kOtherLane), cargo));
+        going.push_back(data_.send(node_rank((node_ + next) % nodes()), data_tag(kOtherLane), buffer));
     }
-    co_await local_->broadcast(piece, door);
+    co_await local_->broadcast(piece, gateway);
     while (going.size() > kAhead * static_cast<std::size_t>(nodes())) {
       co_await arrives(going.front());
       going.pop_front();
     }
   }
-  for (const Parcel& parcel : going) co_await arrives(parcel);
+  for (const PendingMessage& message : going) co_await arrives(message);
 }
 
 // Everyone sends its own to one member of each other node, which hands it on there.
-Task NodesLink::gather_over(Post& post, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
-  const Cargo cargo = copy_of(mine);
-  std::vector<Parcel> going;
+Task NodesLink::gather_over(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
+  const SharedBuffer buffer = copy_of(mine);
+  std::vector<PendingMessage> going;
   for (int other = 0; other < nodes() && !mine.empty(); ++other)
-    if (other != node_) going.push_back(post.send(rank_of(layout_.stand_in(other, place_)), tag, cargo));
+    if (other != node_) going.push_back(transport.send(rank_of(layout_.stand_in(other, place_)), tag, buffer));
   const auto responsible = [this](int member) { return place_of(layout_.stand_in(node_, place_of(member))); };
-  std::vector<std::pair<Cargo, Parcel>> coming(out.size());
+  std::vector<std::pair<SharedBuffer, PendingMessage>> coming(out.size());
   for (int member = 0; member < size(); ++member) {
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || responsible(member) != place_ || out[index].empty()) continue;
-    Cargo room(out[index].size());
-    coming[index] = {room, post.receive(rank_of(member), tag, room)};
+    SharedBuffer room(out[index].size());
+    coming[index] = {room, transport.receive(rank_of(member), tag, room)};
   }
   co_await local_->allgather(mine, local_part(out));
   for (int member = 0; member < size(); ++member) {
@@ -101,7 +101,7 @@ Task NodesLink::gather_over(Post& post, Tag tag, ConstBytes mine, std::vector<By
     }
     co_await local_->broadcast(out[index], responsible(member));
   }
-  for (const Parcel& parcel : going) co_await arrives(parcel);
+  for (const PendingMessage& message : going) co_await arrives(message);
 }
 
 Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
@@ -109,12 +109,12 @@ Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
 }
 
 Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
-  std::vector<Parcel> going;
-  std::vector<std::pair<Cargo, Parcel>> coming(out.size());
+  std::vector<PendingMessage> going;
+  std::vector<std::pair<SharedBuffer, PendingMessage>> coming(out.size());
   for (int member = 0; member < size(); ++member) {
     const auto index = static_cast<std::size_t>(member);
     if (is_local(member) || out[index].empty()) continue;
-    Cargo room(out[index].size());
+    SharedBuffer room(out[index].size());
     coming[index] = {room, data_.receive(rank_of(member), data_tag(kOtherLane), room)};
   }
   for (int step = 1; step < size(); ++step) {  // not all to the same one first
@@ -129,16 +129,16 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
     co_await arrives(coming[index].second);
     copy(out[index], coming[index].first);
   }
-  for (const Parcel& parcel : going) co_await arrives(parcel);
+  for (const PendingMessage& message : going) co_await arrives(message);
 }
 
 // Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
 Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
   const TwoSteps steps = two_steps(reduction, layout_.widest());
-  std::vector<Cargo> parts(layout_.nodes.size());
-  std::vector<Parcel> coming, going;
+  std::vector<SharedBuffer> parts(layout_.nodes.size());
+  std::vector<PendingMessage> coming, going;
   for (int other = 0; other < nodes() && !out.empty(); ++other) {
-    parts[static_cast<std::size_t>(other)] = Cargo(out.size());
+    parts[static_cast<std::size_t>(other)] = SharedBuffer(out.size());
     if (other == node_) continue;
     coming.push_back(data_.receive(rank_of(layout_.stand_in(other, place_)), data_tag(kOtherLane),
                                    parts[static_cast<std::size_t>(other)]));
@@ -147,39 +147,39 @@ Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reductio
     const ConstBytes theirs = send[static_cast<std::size_t>(member)];
     if (is_local(member) || theirs.empty()) continue;
     const int responsible = place_of(layout_.stand_in(node_, place_of(member)));
-    const Cargo sum(responsible == place_ ? theirs.size() : 0);
+    const SharedBuffer sum(responsible == place_ ? theirs.size() : 0);
     co_await local_->reduce(theirs, sum.bytes(), responsible, steps.in_node);
     if (responsible == place_) going.push_back(data_.send(rank_of(member), data_tag(kOtherLane), sum));
   }
   co_await local_->reduce_scatter(local_part(send), parts[static_cast<std::size_t>(node_)].bytes(), steps.in_node);
-  for (const Parcel& parcel : coming) co_await arrives(parcel);
-  if (!out.empty()) reduce_parts(parts, out, steps.between);
-  for (const Parcel& parcel : going) co_await arrives(parcel);
+  for (const PendingMessage& message : coming) co_await arrives(message);
+  if (!out.empty()) reduce_parts(parts, out, steps.inter_node);
+  for (const PendingMessage& message : going) co_await arrives(message);
 }
 
 Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
   if (data.empty()) co_return;
-  const int source = node_of(root), door = node_ == source ? place_of(root) : 0;
+  const int source = node_of(root), gateway = node_ == source ? place_of(root) : 0;
   const TwoSteps steps = two_steps(reduction, layout_.widest());
-  const Cargo sum(place_ == door ? data.size() : 0);
-  std::vector<Cargo> parts(layout_.nodes.size());
-  std::vector<Parcel> parcels;
+  const SharedBuffer sum(place_ == gateway ? data.size() : 0);
+  std::vector<SharedBuffer> parts(layout_.nodes.size());
+  std::vector<PendingMessage> messages;
   for (int other = 0; other < nodes() && me_ == root; ++other) {
-    Cargo& part = parts[static_cast<std::size_t>(other)];
-    part = other == node_ ? sum : Cargo(data.size());
-    if (other != node_) parcels.push_back(data_.receive(leader(other), data_tag(kOtherLane), part));
+    SharedBuffer& part = parts[static_cast<std::size_t>(other)];
+    part = other == node_ ? sum : SharedBuffer(data.size());
+    if (other != node_) messages.push_back(data_.receive(leader(other), data_tag(kOtherLane), part));
   }
-  co_await local_->reduce(data, sum.bytes(), door, steps.in_node);
-  if (node_ != source && place_ == door) parcels.push_back(data_.send(rank_of(root), data_tag(kOtherLane), sum));
-  for (const Parcel& parcel : parcels) co_await arrives(parcel);
-  if (me_ == root) reduce_parts(parts, out, steps.between);
+  co_await local_->reduce(data, sum.bytes(), gateway, steps.in_node);
+  if (node_ != source && place_ == gateway) messages.push_back(data_.send(rank_of(root), data_tag(kOtherLane), sum));
+  for (const PendingMessage& message : messages) co_await arrives(message);
+  if (me_ == root) reduce_parts(parts, out, steps.inter_node);
 }
 
 Task NodesLink::barrier() {
   co_await local_->barrier();
   for (int distance = 1; leads() && distance < nodes(); distance *= 2) {
-    mesh_.send(leader((node_ + distance) % nodes()), tag(kBarrierLane), Cargo(0));
-    co_await arrives(mesh_.receive(leader((node_ + nodes() - distance) % nodes()), tag(kBarrierLane), Cargo(0)));
+    mesh_.send(leader((node_ + distance) % nodes()), tag(kBarrierLane), SharedBuffer(0));
+    co_await arrives(mesh_.receive(leader((node_ + nodes() - distance) % nodes()), tag(kBarrierLane), SharedBuffer(0)));
   }
   co_await local_->barrier();
 }

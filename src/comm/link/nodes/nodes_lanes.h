@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ronde/comm/link/post.h"
+#include "ronde/comm/link/transport.h"
 
 // Which lanes of a group's channel carry what, so that messages that may overtake each other do not meet.
 namespace ronde::comm::detail {

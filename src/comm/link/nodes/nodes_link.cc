@@ -70,9 +70,9 @@ Task NodesLink::combine(std::span<std::uint64_t> words, bool summons) {
     for (int other = 0; other < nodes(); ++other)
       if (other != node_) note(leader(other), kRefused, combines_);
   }
-  stage_ = Stage::Here;
+  stage_ = Stage::InNode;
   co_await local_->combine(words, summons);
-  stage_ = Stage::Between;
+  stage_ = Stage::InterNode;
   if (leads()) {
     co_await across(words);
   } else {
@@ -86,7 +86,7 @@ Task NodesLink::combine(std::span<std::uint64_t> words, bool summons) {
 
 Task NodesLink::across(std::span<std::uint64_t> words) {
   for (int distance = 1; distance < nodes(); distance *= 2) {
-    const Cargo mine(words.size_bytes()), theirs(words.size_bytes());
+    const SharedBuffer mine(words.size_bytes()), theirs(words.size_bytes());
     if (!words.empty()) std::memcpy(mine.data(), words.data(), words.size_bytes());
     mesh_.send(leader((node_ + distance) % nodes()), tag(kWordsLane), mine);
     ++traffic_.messages;
@@ -101,7 +101,7 @@ Task NodesLink::across(std::span<std::uint64_t> words) {
 }
 
 Task NodesLink::send_text(int to, const std::string& text) {
-  const Cargo length(sizeof(std::uint64_t)), content(text.size());
+  const SharedBuffer length(sizeof(std::uint64_t)), content(text.size());
   const std::uint64_t bytes = text.size();
   std::memcpy(length.data(), &bytes, sizeof(bytes));
   std::memcpy(content.data(), text.data(), text.size());
@@ -113,13 +113,13 @@ Task NodesLink::send_text(int to, const std::string& text) {
 }
 
 Task NodesLink::receive_text(int from, std::string& text) {
-  const Cargo length(sizeof(std::uint64_t));
+  const SharedBuffer length(sizeof(std::uint64_t));
   co_await arrives(mesh_.receive(from, tag(kTextLane), length));
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, length.data(), sizeof(bytes));
   if (bytes > kLongestText)
     throw Error(Error::Kind::System, fmt::format("rank {} announced a text of {} bytes", from, bytes));
-  const Cargo content(bytes);
+  const SharedBuffer content(bytes);
   co_await arrives(mesh_.receive(from, tag(kTextLane), content));
   text.assign(reinterpret_cast<const char*>(content.data()), bytes);
 }
@@ -208,7 +208,7 @@ void NodesLink::show_refusals() {
 }
 
 std::vector<int> NodesLink::silent_here() const {
-  if (stage_ == Stage::Between) return {};
+  if (stage_ == Stage::InterNode) return {};
   std::vector<int> members;
   for (const int place : local_->silent()) members.push_back(here()[static_cast<std::size_t>(place)]);
   return members;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ronde/comm/link/link.h"
-#include "ronde/comm/link/nodes/between.h"
+#include "ronde/comm/link/nodes/inter_node.h"
 #include "ronde/comm/link/shm/layout.h"
 #include "ronde/comm/link/shm/shm_link.h"
 #include "ronde/comm/link/tcp/mesh.h"
@@ -20,15 +20,15 @@ namespace ronde::comm::detail {
 
 // How data goes between nodes.
 struct NodesTuning {
-  std::size_t small_bytes = 32 << 10;     // up to here one rank a node does it all
-  std::size_t chunk_bytes = 2 << 20;      // of a node; larger ones are cut, so that node and network work side by side
-  int depth = 3;                          // chunks on their way between nodes at once
-  bool in_order = false;                  // sum in the order of nodes, always
-  std::optional<Between> algorithm = {};  // none: choose_between()
+  std::size_t small_bytes = 32 << 10;  // up to here one rank a node does it all
+  std::size_t chunk_bytes = 2 << 20;   // of a node; larger ones are cut, so that node and network work side by side
+  int depth = 3;                       // chunks on their way between nodes at once
+  bool in_order = false;               // sum in the order of nodes, always
+  std::optional<InterNodeAlgorithm> algorithm = {};  // none: choose_inter_node()
 };
 
 // The link between ranks of several nodes: inside a node shared memory, between nodes messages. Agreeing goes over the
-// mesh, by the first member of each node; data over whatever post there is, by all members side by side.
+// mesh, by the first member of each node; data over whatever transport there is, by all members side by side.
 class NodesLink final : public Link {
  public:
   // What ranks are doing, for reports about those that do not come.
@@ -43,7 +43,7 @@ class NodesLink final : public Link {
     int me = 0;              // member
     std::uint32_t channel = 0, data_channel = 0;
     Mesh& mesh;
-    Post& data;
+    Transport& data;
     NodesTuning tuning = {};
     Status status = {};
   };
@@ -106,8 +106,8 @@ class NodesLink final : public Link {
   void show_refusals();
   std::vector<int> silent_here() const;
 
-  Task gather_over(Post& post, Tag tag, ConstBytes mine, std::vector<Bytes> out);
-  Between algorithm_for(std::size_t bytes) const;
+  Task gather_over(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out);
+  InterNodeAlgorithm algorithm_for(std::size_t bytes) const;
   Task allreduce_small(Segments data, Reduction reduction);
   Task allreduce_large(Segments data, Reduction reduction);
 
@@ -117,11 +117,11 @@ class NodesLink final : public Link {
   const int me_, node_, place_;
   const std::uint32_t channel_, data_channel_;
   Mesh& mesh_;
-  Post& data_;
+  Transport& data_;
   NodesTuning tuning_;
   const Status status_;
 
-  enum class Stage { None, Here, Between };  // of the combine that is under way
+  enum class Stage { None, InNode, InterNode };  // of the combine that is under way
   Stage stage_ = Stage::None;
   std::uint64_t combines_ = 0;
   std::uint64_t refused_ = 0;  // the last combine that another node has refused, plus one

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/comm/link/patience.h"
+#include "ronde/comm/link/spin_policy.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -40,8 +40,8 @@ TEST(SharedCores, AContainerPerRankGrantsEachItsOwn) {
 
 TEST(SharedCores, RanksBeyondTheQuotaDoNotSpin) {
   const int few = shared_cores(ranks_with(4, {{"job", 2.0}})), enough = shared_cores(ranks_with(4, {{"job", 4.0}}));
-  EXPECT_LT(Patience::for_ranks(4, few).looks, 100);
-  EXPECT_EQ(Patience::for_ranks(4, enough).looks, Patience{}.looks);
+  EXPECT_LT(SpinPolicy::for_ranks(4, few).spins, 100);
+  EXPECT_EQ(SpinPolicy::for_ranks(4, enough).spins, SpinPolicy{}.spins);
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ namespace {
 struct LinkedRank {
   Node& node;
   ShmLink& link;
-  Patience patience;
+  SpinPolicy spin_policy;
   std::atomic<int>& wrong;
   int rank() const { return link.rank(); }
   void expect(bool right) const { wrong += right ? 0 : 1; }
-  void run(Task task) const { drive(node, std::move(task), patience); }
+  void run(Task task) const { drive(node, std::move(task), spin_policy); }
 };
 
 // Calls body(LinkedRank&) on `ranks` threads. A rank that stopped where it finds something wrong would leave the others
@@ -39,7 +39,7 @@ void run_linked(int ranks, Body body) {
     std::vector<int> members(areas.size());
     std::iota(members.begin(), members.end(), 0);
     ShmLink link(rank.node, members, areas);
-    LinkedRank linked{rank.node, link, rank.patience, wrong};
+    LinkedRank linked{rank.node, link, rank.spin_policy, wrong};
     body(linked);
   });
   EXPECT_EQ(wrong, 0) << "things went wrong with " << ranks << " ranks";

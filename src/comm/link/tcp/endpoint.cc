@@ -186,13 +186,13 @@ std::string write_endpoint(const Endpoint& endpoint, const std::string& secret) 
   return nlohmann::json{{"addresses", addresses}, {"port", endpoint.port}, {"secret", secret}}.dump();
 }
 
-ToldEndpoint read_endpoint(const std::string& text) {
+ReceivedEndpoint read_endpoint(const std::string& text) {
   const auto refuse = [](std::string_view why) {
     return Error(Error::Kind::System, fmt::format("a rank told something else than where it listens: {}", why));
   };
   try {
     const auto json = nlohmann::json::parse(text);
-    ToldEndpoint told{.endpoint = {}, .secret = json.at("secret").get<std::string>()};
+    ReceivedEndpoint told{.endpoint = {}, .secret = json.at("secret").get<std::string>()};
     const auto& port = json.at("port");
     const auto& addresses = json.at("addresses");
     if (!port.is_number_unsigned() || port.get<std::uint64_t>() - 1 > 65534) throw refuse("no port");

@@ -30,12 +30,12 @@ struct Endpoint {
 
 // What a rank tells the others about its endpoint. Pure.
 std::string write_endpoint(const Endpoint& endpoint, const std::string& secret);
-struct ToldEndpoint {
+struct ReceivedEndpoint {
   Endpoint endpoint;
   std::string secret;
 };
 // FAILS WITH: System for text that is none.
-ToldEndpoint read_endpoint(const std::string& text);
+ReceivedEndpoint read_endpoint(const std::string& text);
 
 // What comm.interface says: names ("eth0,ib0"), networks ("10.1.0.0/16"), whole addresses, or their beginnings up to a
 // dot ("10.1." or "10.1"). Pure.

@@ -38,7 +38,7 @@ TEST(Address, IsAnIpWithAPrefix) {
 
 TEST(Endpoint, SurvivesTheTrip) {
   const Endpoint mine{.addresses = addresses({"10.77.0.1/24", "fd00::1/64"}), .port = 4711};
-  const ToldEndpoint there = read_endpoint(write_endpoint(mine, "secret"));
+  const ReceivedEndpoint there = read_endpoint(write_endpoint(mine, "secret"));
   EXPECT_EQ(there.endpoint.addresses, mine.addresses);
   EXPECT_EQ(there.endpoint.port, 4711);
   EXPECT_EQ(there.secret, "secret");

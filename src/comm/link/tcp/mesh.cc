@@ -85,8 +85,9 @@ bool Mesh::pump() {
       accept_all(number);
     } else if (what == kOutgoing) {
       hear_outgoing(static_cast<int>(number), event.events);
-    } else if (const auto stranger = strangers_.find(number); what == kStranger && stranger != strangers_.end()) {
-      if (!hear_stranger(number, stranger->second)) strangers_.erase(number);
+    } else if (const auto connection = unverified_.find(number);
+               what == kUnverified && connection != unverified_.end()) {
+      if (!read_unverified(number, connection->second)) unverified_.erase(number);
     } else if (const auto in = incoming_.find(number); what == kIncoming && in != incoming_.end()) {
       if (!hear(in->second)) incoming_.erase(number);
     }

@@ -13,9 +13,9 @@
 #include "ronde/base/log.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/file_descriptor.h"
-#include "ronde/comm/link/post.h"
 #include "ronde/comm/link/tcp/endpoint.h"
 #include "ronde/comm/link/tcp/mesh_frame.h"
+#include "ronde/comm/link/transport.h"
 
 namespace ronde::comm::detail {
 
@@ -29,16 +29,16 @@ namespace ronde::comm::detail {
 // one for each rank, then the oldest goes. A rank that was thrown out with them, or took too long, calls again.
 //
 // Belongs to whoever carries the engine's work; descriptor() may be watched by any thread.
-class Mesh final : public Post {
+class Mesh final : public Transport {
  public:
   struct Options {
     int rank = 0;
     std::vector<Endpoint> endpoints = {};  // by rank, addresses in the order to try
     std::string secret = {};               // who does not know it is thrown out
-    std::chrono::seconds patience{6};      // how long a machine may be unreachable
+    std::chrono::seconds peer_timeout{6};  // how long a machine may be unreachable
     std::vector<std::string> names = {};   // by rank, for messages
     Log log = Log();
-    std::size_t most_strangers = 64;  // besides one for each rank
+    std::size_t most_unverified = 64;  // besides one for each rank
   };
   // What hears of notes, and of peers whose connection has ended, at most once each: it may have said goodbye before.
   struct Callbacks {
@@ -57,8 +57,8 @@ class Mesh final : public Post {
   // by one that has not. FAILS WITH: Timeout or PeerLost, naming the rank and what was tried.
   void meet(const std::vector<int>& call, const std::vector<int>& called_by, Deadline until);
 
-  Parcel send(int to, Tag tag, Cargo cargo) override;
-  Parcel receive(int from, Tag tag, Cargo cargo) override;
+  PendingMessage send(int to, Tag tag, SharedBuffer buffer) override;
+  PendingMessage receive(int from, Tag tag, SharedBuffer buffer) override;
   bool pump() override;
   bool must_be_pumped() const override { return false; }  // what waits for a time is woken by a timer
 
@@ -76,13 +76,13 @@ class Mesh final : public Post {
 
  private:
   struct Line {  // messages of one sender and tag
-    std::vector<std::pair<Cargo, std::shared_ptr<ParcelState>>> asked;
+    std::vector<std::pair<SharedBuffer, std::shared_ptr<MessageState>>> asked;
     std::vector<std::shared_ptr<Arrival>> arrivals;
   };
 
   // What the kernel tells of: an outgoing connection by peer, others by number.
   static constexpr std::uint64_t kOutgoing = std::uint64_t{1} << 32, kIncoming = std::uint64_t{2} << 32,
-                                 kStranger = std::uint64_t{3} << 32, kListener = std::uint64_t{4} << 32,
+                                 kUnverified = std::uint64_t{3} << 32, kListener = std::uint64_t{4} << 32,
                                  kTimer = std::uint64_t{5} << 32, kNumber = (std::uint64_t{1} << 32) - 1;
 
   static std::uint64_t key(int peer, Tag tag);
@@ -93,7 +93,7 @@ class Mesh final : public Post {
   bool reached(int peer);
   std::string still_missing(const std::vector<int>& call, const std::vector<int>& called_by);
 
-  // What is done at a time; mesh_times.cc.
+  // What is done at a time; mesh_timers.cc.
   void wake_within(std::chrono::nanoseconds time);
   void hear_timer();
   void look_at_times();
@@ -101,13 +101,13 @@ class Mesh final : public Post {
   void look_at_health(int peer, Outgoing& out);
   void give_up_doubtful();
 
-  // Calling; mesh_calling.cc.
+  // Connecting and sending; mesh_send.cc.
   Outgoing& outgoing(int peer);
   void connect(int peer, Outgoing& out);
   void begin_round(int peer, Outgoing& out);
   void end_round(int peer, Outgoing& out);
-  enum class Again { No, Maybe, WhileBusy };  // is this address worth another try?
-  void connect_failed(int peer, Outgoing& out, const std::string& why, Again again);
+  enum class Retry { No, Maybe, WhileBusy };  // is this address worth another try?
+  void connect_failed(int peer, Outgoing& out, const std::string& why, Retry retry);
   void connected(int peer, Outgoing& out);
   void hear_outgoing(int peer, std::uint32_t events);
   void hear_reply(int peer, Outgoing& out);
@@ -118,15 +118,15 @@ class Mesh final : public Post {
   void want_room(int peer, Outgoing& out, bool wanted);
   void close_outgoing(int peer, Outgoing& out, const std::string& how);
 
-  // Being called; mesh_strangers.cc.
+  // Accepting; mesh_accept.cc.
   void accept_all(std::size_t listener);
   void let_in(FileDescriptor socket);
   void pause_listening();
   void resume_listening();
-  bool hear_stranger(std::uint64_t id, Stranger& stranger);
-  void expire_strangers();
+  bool read_unverified(std::uint64_t id, UnverifiedConnection& connection);
+  void expire_unverified();
 
-  // Hearing; mesh_hearing.cc.
+  // Receiving; mesh_receive.cc.
   bool hear(Incoming& in);
   bool take_buffered(Incoming& in);
   bool begin_frame(Incoming& in);
@@ -139,7 +139,7 @@ class Mesh final : public Post {
   std::chrono::nanoseconds wakes_at_{0};  // what the timer is set to; 0: nothing
   Callbacks callbacks_;
   std::map<int, Outgoing> outgoing_;
-  std::map<std::uint64_t, Stranger> strangers_;  // by number: the oldest first
+  std::map<std::uint64_t, UnverifiedConnection> unverified_;  // by number: the oldest first
   std::map<std::uint64_t, Incoming> incoming_;
   std::uint64_t next_id_ = 0;
   bool paused_ = false;  // no descriptors are left: nobody can be accepted

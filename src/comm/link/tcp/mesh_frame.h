@@ -9,9 +9,9 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap/close_on_fork.h"
-#include "ronde/comm/link/post.h"
 #include "ronde/comm/link/tcp/handshake.h"
 #include "ronde/comm/link/tcp/tcp_health.h"
+#include "ronde/comm/link/transport.h"
 
 // What travels over a connection of the mesh, and one end of a connection each way.
 namespace ronde::comm::detail {
@@ -31,8 +31,8 @@ std::string wrong_header(const FrameHeader& header);
 
 struct Frame {
   FrameHeader header;
-  Cargo cargo;
-  std::shared_ptr<ParcelState> parcel;  // done when it is sent
+  SharedBuffer buffer;
+  std::shared_ptr<MessageState> message;  // done when it is sent
 };
 
 // The end that sends; the other way round there is a connection of its own. Made when something is first sent.
@@ -60,11 +60,11 @@ struct Outgoing {
 
 // A message that has begun to come, with or without somebody who has asked for it.
 struct Arrival {
-  Cargo cargo;
+  SharedBuffer buffer;
   std::size_t got = 0;
   bool complete = false;
-  std::shared_ptr<ParcelState> asked;
-  Cargo into;  // who asked too late for it to be read straight to its place
+  std::shared_ptr<MessageState> asked;
+  SharedBuffer into;  // who asked too late for it to be read straight to its place
 };
 
 // The end that hears.
@@ -80,7 +80,7 @@ struct Incoming {
 };
 
 // Somebody who has connected, and has not proven yet that it is a rank of this job.
-struct Stranger {
+struct UnverifiedConnection {
   CloforkDescriptor socket;
   ListenerHandshake handshake;
   Deadline until;

@@ -27,13 +27,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Cargo cargo_of(const std::string& text) {
-  Cargo cargo(text.size());
-  std::memcpy(cargo.data(), text.data(), text.size());
-  return cargo;
+SharedBuffer shared_buffer_of(const std::string& text) {
+  SharedBuffer buffer(text.size());
+  std::memcpy(buffer.data(), text.data(), text.size());
+  return buffer;
 }
-std::string text_of(const Cargo& cargo) {
-  return {reinterpret_cast<const char*>(cargo.data()), cargo.size()};
+std::string text_of(const SharedBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 
 // Ranks that share this thread: each moves on when the others wait.
@@ -122,19 +122,19 @@ class Meshes : public testing::Test {
 TEST_F(Meshes, MessagesOfATagComeInTheirOrderWhoeverIsFirst) {
   open(2);
   const Tag tag{.channel = 7, .lane = 3}, other{.channel = 7, .lane = 4};
-  const Parcel early = mesh(0).send(1, tag, cargo_of("first"));
-  mesh(0).send(1, other, cargo_of("elsewhere"));
-  mesh(0).send(1, tag, cargo_of("second"));
+  const PendingMessage early = mesh(0).send(1, tag, shared_buffer_of("first"));
+  mesh(0).send(1, other, shared_buffer_of("elsewhere"));
+  mesh(0).send(1, tag, shared_buffer_of("second"));
   EXPECT_TRUE(until([&] { return mesh(1).waiting(0, other); }));
-  const Cargo one(5), two(6), three(9), late(4);
-  const Parcel got_one = mesh(1).receive(0, tag, one), got_two = mesh(1).receive(0, tag, two);
-  const Parcel got_late = mesh(1).receive(0, tag, late), got_three = mesh(1).receive(0, other, three);
+  const SharedBuffer one(5), two(6), three(9), late(4);
+  const PendingMessage got_one = mesh(1).receive(0, tag, one), got_two = mesh(1).receive(0, tag, two);
+  const PendingMessage got_late = mesh(1).receive(0, tag, late), got_three = mesh(1).receive(0, other, three);
   EXPECT_TRUE(until([&] { return got_one->done && got_two->done && got_three->done && early->done; }));
   EXPECT_EQ(text_of(one), "first");
   EXPECT_EQ(text_of(two), "second");
   EXPECT_EQ(text_of(three), "elsewhere");
   EXPECT_FALSE(got_late->done);
-  mesh(0).send(1, tag, cargo_of("late"));
+  mesh(0).send(1, tag, shared_buffer_of("late"));
   EXPECT_TRUE(until([&] { return got_late->done; }));
   EXPECT_EQ(text_of(late), "late");
 }
@@ -144,16 +144,17 @@ TEST_F(Meshes, LargeAndEmptyMessagesBothWaysAtOnce) {
   std::string large(20'000'000, 'x');
   for (std::size_t i = 0; i < large.size(); i += 4099) large[i] = static_cast<char>('a' + i % 23);
   const Tag tag{};
-  std::vector<Parcel> parcels;
-  std::vector<Cargo> got;
+  std::vector<PendingMessage> messages;
+  std::vector<SharedBuffer> got;
   for (const int from : {0, 1}) {
     for (const std::string& text : {large, std::string(), std::string("end")}) {
-      parcels.push_back(mesh(from).send(1 - from, tag, cargo_of(text)));
+      messages.push_back(mesh(from).send(1 - from, tag, shared_buffer_of(text)));
       got.emplace_back(text.size());
-      parcels.push_back(mesh(1 - from).receive(from, tag, got.back()));
+      messages.push_back(mesh(1 - from).receive(from, tag, got.back()));
     }
   }
-  EXPECT_TRUE(until([&] { return std::ranges::all_of(parcels, [](const Parcel& one) { return one->done; }); }));
+  EXPECT_TRUE(
+      until([&] { return std::ranges::all_of(messages, [](const PendingMessage& one) { return one->done; }); }));
   EXPECT_EQ(text_of(got[0]), large);
   EXPECT_EQ(text_of(got[3]), large);
   EXPECT_EQ(text_of(got[5]), "end");
@@ -172,7 +173,7 @@ TEST_F(Meshes, WhatARankSaidLastIsHeardBeforeItsEnd) {
   EXPECT_EQ(notes_.back().text, "good bye");
   EXPECT_EQ(lost_.front().about, 1);
   mesh(0).note(1, "to nobody");
-  mesh(0).send(1, {}, cargo_of("to nobody"));
+  mesh(0).send(1, {}, shared_buffer_of("to nobody"));
   EXPECT_TRUE(until([&] { return true; }));
   EXPECT_EQ(lost_.size(), 1u) << "once";
 }
@@ -188,9 +189,9 @@ TEST_F(Meshes, WhoDoesNotKnowTheSecretIsThrownOut) {
 
 TEST_F(Meshes, GarbageIsThrownOutAndOthersDoNotNotice) {
   open(2);
-  const FileDescriptor stranger = connect_to(1);
-  say(stranger, std::string(1000, 'G'));
-  EXPECT_TRUE(is_hung_up(stranger));
+  const FileDescriptor connection = connect_to(1);
+  say(connection, std::string(1000, 'G'));
+  EXPECT_TRUE(is_hung_up(connection));
   mesh(0).note(1, "still there?");
   EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
   EXPECT_TRUE(lost_.empty());
@@ -242,8 +243,8 @@ TEST_F(Meshes, WhatAPeerAnnouncesIsCheckedBeforeItIsBelieved) {
 
 TEST_F(Meshes, AMessageOfAnotherLengthThanExpectedIsTheEndOfItsSender) {
   open(3);
-  const Parcel asked = mesh(0).receive(1, {}, Cargo(8));
-  mesh(1).send(0, {}, cargo_of("five!"));
+  const PendingMessage asked = mesh(0).receive(1, {}, SharedBuffer(8));
+  mesh(1).send(0, {}, shared_buffer_of("five!"));
   const auto lost_by_0 = [&](int peer) {
     const auto found =
         std::ranges::find_if(lost_, [peer](const Word& one) { return one.at == 0 && one.about == peer; });
@@ -251,26 +252,26 @@ TEST_F(Meshes, AMessageOfAnotherLengthThanExpectedIsTheEndOfItsSender) {
   };
   EXPECT_TRUE(until([&] { return !lost_by_0(1).empty(); }));
   EXPECT_EQ(lost_by_0(1), "it sent 5 bytes where 8 were expected");
-  mesh(2).send(0, {}, cargo_of("five!"));
+  mesh(2).send(0, {}, shared_buffer_of("five!"));
   EXPECT_TRUE(until([&] { return mesh(0).waiting(2, {}); }));
-  EXPECT_FALSE(mesh(0).receive(2, {}, Cargo(8))->done);
+  EXPECT_FALSE(mesh(0).receive(2, {}, SharedBuffer(8))->done);
   EXPECT_EQ(lost_by_0(2), "it sent 5 bytes where 8 were expected");
   EXPECT_FALSE(asked->done);
 }
 
 TEST_F(Meshes, WhoSaysNothingIsThrownOutAfterAWhile) {
-  open(2, {}, {.patience = 1s});
+  open(2, {}, {.peer_timeout = 1s});
   const FileDescriptor silent = connect_to(1), slow = connect_to(1);
   say(slow, "half");
   EXPECT_TRUE(is_hung_up(silent));
   EXPECT_TRUE(is_hung_up(slow));
 }
 
-TEST_F(Meshes, StrangersAreFewAndDoNotKeepRanksOut) {
-  open(2, {}, {.patience = 20s, .most_strangers = 3});
-  std::vector<FileDescriptor> strangers;
-  for (int i = 0; i < 20; ++i) strangers.push_back(connect_to(1));
-  EXPECT_TRUE(is_hung_up(strangers.front())) << "long before its time is over";
+TEST_F(Meshes, UnverifiedConnectionsAreFewAndDoNotKeepRanksOut) {
+  open(2, {}, {.peer_timeout = 20s, .most_unverified = 3});
+  std::vector<FileDescriptor> unverified;
+  for (int i = 0; i < 20; ++i) unverified.push_back(connect_to(1));
+  EXPECT_TRUE(is_hung_up(unverified.front())) << "long before its time is over";
   mesh(0).note(1, "let me in");
   EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
   EXPECT_TRUE(lost_.empty());
@@ -297,7 +298,7 @@ TEST_F(Meshes, WhoIsHungUpOnCallsAgain) {
 // An address that many machines have, say, where something else listens and waits for its callers to speak.
 TEST_F(Meshes, AnAddressThatDoesNotAnswerIsGivenUpForTheNext) {
   first_address_ = Address{"127.0.0.2", 32};
-  open(2, {}, {.patience = 1s});
+  open(2, {}, {.peer_timeout = 1s});
   FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};
   name.sin_family = AF_INET;
@@ -312,13 +313,13 @@ TEST_F(Meshes, AnAddressThatDoesNotAnswerIsGivenUpForTheNext) {
 
 // A debugger, or a machine that is suspended: its kernel answers, and tells that there is no room.
 TEST_F(Meshes, ARankThatIsStoppedWhileMuchIsSentToItIsNotTakenForDead) {
-  open(2, {}, {.patience = 1s});
+  open(2, {}, {.peer_timeout = 1s});
   const std::string large(64 << 20, 'x');
   mesh(0).note(1, "hello");
   EXPECT_TRUE(until([&] { return notes_.size() == 1; }));
-  const Parcel sent = mesh(0).send(1, {}, cargo_of(large));
-  const Cargo got(large.size());
-  const Parcel received = mesh(1).receive(0, {}, got);
+  const PendingMessage sent = mesh(0).send(1, {}, shared_buffer_of(large));
+  const SharedBuffer got(large.size());
+  const PendingMessage received = mesh(1).receive(0, {}, got);
   for (const Deadline stopped = Deadline::after(6s); !stopped.passed();) {
     mesh(0).pump();
     std::this_thread::sleep_for(1ms);

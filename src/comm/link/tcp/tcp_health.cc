@@ -37,7 +37,7 @@ std::optional<TcpSample> sample_connection(int socket) {
 }
 
 milliseconds TcpHealth::interval() const {
-  return std::clamp<milliseconds>(milliseconds(patience_) / 5, milliseconds(100), milliseconds(1000));
+  return std::clamp<milliseconds>(milliseconds(timeout_) / 5, milliseconds(100), milliseconds(1000));
 }
 
 bool TcpHealth::is_lost(const TcpSample& sample) {
@@ -45,7 +45,7 @@ bool TcpHealth::is_lost(const TcpSample& sample) {
       sample.unanswered_probes >= kProbes || (sample.unacknowledged > 0 && sample.since_sent < sample.since_answer);
   const bool unanswered = sample.outstanding && asked && sample.since_answer >= interval();
   unanswered_ = unanswered ? unanswered_ + 1 : 0;
-  return unanswered_ >= kLooks && sample.since_answer >= patience_;
+  return unanswered_ >= kLooks && sample.since_answer >= timeout_;
 }
 
 }  // namespace ronde::comm::detail

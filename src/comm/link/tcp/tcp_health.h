@@ -28,10 +28,10 @@ std::optional<TcpSample> sample_connection(int socket);
 // interval() while something is outstanding. Pure.
 class TcpHealth {
  public:
-  explicit TcpHealth(std::chrono::seconds patience = {}) : patience_(patience) {}
+  explicit TcpHealth(std::chrono::seconds timeout = {}) : timeout_(timeout) {}
 
   std::chrono::milliseconds interval() const;
-  // Has the peer been silent for longer than the patience, with questions left unanswered?
+  // Has the peer been silent for longer than the timeout, with questions left unanswered?
   bool is_lost(const TcpSample& sample);
 
  private:
@@ -39,7 +39,7 @@ class TcpHealth {
   // Linux answers one probe in half a second, and leaves another that comes so soon unanswered.
   static constexpr std::uint32_t kProbes = 2;
 
-  std::chrono::seconds patience_;
+  std::chrono::seconds timeout_;
   int unanswered_ = 0;  // looks in a row
 };
 

@@ -7,18 +7,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 6s;
+constexpr auto kTimeout = 6s;
 
 // Looks once a second, and gives the second in which the peer is taken for lost; 0: never.
 template <class At>
 int lost_at(At sample_at, int seconds = 300) {
-  TcpHealth health(kPatience);
+  TcpHealth health(kTimeout);
   for (int second = 1; second <= seconds; ++second)
     if (health.is_lost(sample_at(second))) return second;
   return 0;
 }
 
-TEST(TcpHealth, AMachineThatAnswersNothingIsLostAfterThePatience) {
+TEST(TcpHealth, AMachineThatAnswersNothingIsLostAfterTheTimeout) {
   const int at = lost_at([](int second) {
     return TcpSample{.outstanding = true,
                      .unacknowledged = 10,

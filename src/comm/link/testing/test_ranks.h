@@ -7,16 +7,16 @@
 #include <thread>
 #include <vector>
 
-#include "ronde/comm/link/patience.h"
+#include "ronde/comm/link/spin_policy.h"
 #include "ronde/comm/link/tcp/channel.h"
 
 // For tests: ranks as threads of one process.
 namespace ronde::comm::detail {
 
 // Carries one task to its end, the way an engine does.
-inline void drive(Node& node, Task task, const Patience& patience) {
+inline void drive(Node& node, Task task, const SpinPolicy& spin_policy) {
   while (!task.advance()) {
-    if (patience.wait([&] { return task.can_advance(); })) continue;
+    if (spin_policy.wait([&] { return task.can_advance(); })) continue;
     node.sleep([&] { return task.can_advance(); });
   }
 }
@@ -25,8 +25,8 @@ inline void drive(Node& node, Task task, const Patience& patience) {
 struct TestRank {
   Node& node;
   Channel& channel;
-  Patience patience;
-  void run(Task task) const { drive(node, std::move(task), patience); }
+  SpinPolicy spin_policy;
+  void run(Task task) const { drive(node, std::move(task), spin_policy); }
 };
 
 // Calls body(TestRank&) on `ranks` threads; what one throws, this throws when all have ended.
@@ -45,7 +45,7 @@ void run_ranks(int ranks, Body body, std::size_t arena_bytes = 64 << 20) {
       threads.emplace_back([&, r] {
         try {
           Channel channel(*nodes[r], members, areas);
-          TestRank rank{*nodes[r], channel, Patience::for_ranks(ranks, cores)};
+          TestRank rank{*nodes[r], channel, SpinPolicy::for_ranks(ranks, cores)};
           body(rank);
         } catch (...) {
           failures[r] = std::current_exception();

@@ -38,7 +38,7 @@ class Hdf5Records : public Records {
  public:
   explicit Hdf5Records(const RecordsOptions& options)
       : path_(options.path.string()), naming_{.image = options.image, .label = options.label} {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     file_ = open_file(path_);
     try {
       find_datasets();
@@ -48,7 +48,7 @@ class Hdf5Records : public Records {
     }
   }
   ~Hdf5Records() override {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     close();
   }
   Hdf5Records(const Hdf5Records&) = delete;
@@ -60,7 +60,7 @@ class Hdf5Records : public Records {
   std::string where(std::int64_t index) const override { return fmt::format("{} (sample {})", path_, index); }
 
   std::size_t bytes(std::int64_t index) const override {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     std::size_t sum = 1024;
     for (const Column& column : columns_)
       // How long bytes are only reading them tells: the row is then kept for read(), which comes next.
@@ -71,7 +71,7 @@ class Hdf5Records : public Records {
   Sample read(std::int64_t index) const override {
     Sample sample;
     {
-      const Hdf5Turn turn;
+      const Hdf5Lock lock;
       for (const Column& column : columns_) sample.set(column.name, row(column, index));
     }
     use_our_names(sample, naming_, where(index));
@@ -138,7 +138,7 @@ class Hdf5Records : public Records {
     if (size_ == 0) throw Error::bad_input("{} holds no samples", path_);
   }
 
-  // REQUIRES: a Hdf5Turn.
+  // REQUIRES: an Hdf5Lock.
   Array row(const Column& column, std::int64_t index) const {
     if (column.dataset->is_bytes()) return bytes_row(column, index);
     Array row = column.dataset->row(index);
@@ -166,7 +166,7 @@ class Hdf5Records : public Records {
   Naming naming_;
   Hdf5Handle file_;
   std::vector<Column> columns_;
-  mutable std::vector<KeptRow> kept_;  // guarded by the Hdf5Turn
+  mutable std::vector<KeptRow> kept_;  // guarded by the Hdf5Lock
   std::int64_t size_ = 0;
 };
 

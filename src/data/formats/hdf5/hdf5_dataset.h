@@ -9,7 +9,7 @@
 
 namespace ronde::data::files {
 
-// One dataset of a file, by rows. REQUIRES: a Hdf5Turn for every call but those that are const.
+// One dataset of a file, by rows. REQUIRES: an Hdf5Lock for every call but those that are const.
 class Hdf5Dataset {
  public:
   // FAILS WITH: BadInput, naming file and dataset: a type that we have not, no dimension.

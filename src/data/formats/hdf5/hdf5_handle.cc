@@ -16,7 +16,7 @@ herr_t take_description(unsigned, const H5E_error2_t* error, void* into) {
 
 }  // namespace
 
-Hdf5Turn::Hdf5Turn() : lock_(the_lock()) {
+Hdf5Lock::Hdf5Lock() : lock_(the_lock()) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // of this thread
 }
 

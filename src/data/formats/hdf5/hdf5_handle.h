@@ -13,15 +13,15 @@
 namespace ronde::data::files {
 
 // Nobody else in this process is in the library while one of these lives, and the library prints nothing.
-class Hdf5Turn {
+class Hdf5Lock {
  public:
-  Hdf5Turn();
+  Hdf5Lock();
 
  private:
   std::lock_guard<std::mutex> lock_;
 };
 
-// The innermost reason of what failed last in this thread. REQUIRES: a Hdf5Turn.
+// The innermost reason of what failed last in this thread. REQUIRES: an Hdf5Lock.
 std::string hdf5_reason();
 
 // The library's name for a type; -1 for BF16, which it has not. Belongs to the library.
@@ -32,7 +32,7 @@ Error hdf5_error(fmt::format_string<Args...> format, Args&&... args) {
   return Error::bad_input("{}: {}", fmt::format(format, std::forward<Args>(args)...), hdf5_reason());
 }
 
-// Something of the library's, closed once. REQUIRES: a Hdf5Turn to make and to destroy one.
+// Something of the library's, closed once. REQUIRES: an Hdf5Lock to make and to destroy one.
 class Hdf5Handle {
  public:
   using Close = herr_t (*)(hid_t);

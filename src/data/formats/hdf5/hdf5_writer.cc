@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 256 << 10, kBuffer = 4 << 20;
 
-// A dataset that grows by rows. REQUIRES: a Hdf5Turn for every call.
+// A dataset that grows by rows. REQUIRES: an Hdf5Lock for every call.
 class GrowingDataset {
  public:
   GrowingDataset(hid_t file, const std::string& path, std::string name, const Array& first)
@@ -98,12 +98,12 @@ class GrowingDataset {
 class Hdf5Writer : public RecordWriter {
  public:
   explicit Hdf5Writer(const WriterOptions& options) : path_(options.path.string()), classes_(options.classes) {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     file_ = Hdf5Handle(H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     if (!file_) throw Error(Error::Kind::System, fmt::format("cannot write {}: {}", path_, hdf5_reason()));
   }
   ~Hdf5Writer() override {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     columns_.clear();
     file_.reset();
   }
@@ -123,14 +123,14 @@ class Hdf5Writer : public RecordWriter {
   void put(Prepared prepared) override {
     const Sample& sample = prepared.sample;
     uniform_.check(sample, prepared.key, /* bytes_vary */ true);
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     if (columns_.empty())
       for (const auto& [name, array] : sample.arrays()) columns_.emplace_back(file_.get(), path_, name, array);
     for (GrowingDataset& column : columns_) column.add(sample.at(column.name()));
   }
 
   void finish() override {
-    const Hdf5Turn turn;
+    const Hdf5Lock lock;
     for (GrowingDataset& column : columns_) column.flush();
     if (!classes_.empty()) write_classes();
     if (H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) < 0)

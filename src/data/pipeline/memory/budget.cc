@@ -4,19 +4,19 @@
 
 namespace ronde::data {
 
-std::optional<Budget::Hold> Budget::acquire(std::size_t bytes, const std::stop_token& stop) {
+std::optional<Budget::Reservation> Budget::acquire(std::size_t bytes, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto fits = [&] { return used_ + bytes <= limit_; };
   if (!fits() && !room_.wait(lock, stop, fits)) return {};
   used_ += bytes;
   peak_ = std::max(peak_, used_);
   if (all_ != nullptr) all_->change(0, bytes);
-  return Hold(this, bytes);
+  return Reservation(this, bytes);
 }
 
-Budget::Hold Budget::count(std::size_t bytes) {
+Budget::Reservation Budget::count(std::size_t bytes) {
   change(0, bytes);
-  return Hold(this, bytes);
+  return Reservation(this, bytes);
 }
 
 std::size_t Budget::used() const {
@@ -39,19 +39,19 @@ void Budget::change(std::size_t less, std::size_t more) noexcept {
   if (less > more) room_.notify_all();
 }
 
-void Budget::Hold::release() noexcept {
+void Budget::Reservation::release() noexcept {
   if (from_ != nullptr && bytes_ > 0) from_->change(bytes_, 0);
   from_ = nullptr;
   bytes_ = 0;
 }
 
-void Budget::Hold::shrink(std::size_t bytes) noexcept {
+void Budget::Reservation::shrink(std::size_t bytes) noexcept {
   if (from_ == nullptr || bytes >= bytes_) return;
   from_->change(bytes_ - bytes, 0);
   bytes_ = bytes;
 }
 
-void Budget::Hold::grow(std::size_t bytes) noexcept {
+void Budget::Reservation::grow(std::size_t bytes) noexcept {
   if (from_ == nullptr) return;
   from_->change(0, bytes);
   bytes_ += bytes;

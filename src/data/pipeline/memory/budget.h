@@ -14,16 +14,17 @@ namespace ronde::data {
 class Budget {
  public:
   // Bytes that were granted. They go back when it goes. Only moves; must not outlive the budget.
-  class Hold {
+  class Reservation {
    public:
-    Hold() = default;
-    Hold(Hold&& other) noexcept : from_(std::exchange(other.from_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    Hold& operator=(Hold&& other) noexcept {
+    Reservation() = default;
+    Reservation(Reservation&& other) noexcept
+        : from_(std::exchange(other.from_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    Reservation& operator=(Reservation&& other) noexcept {
       std::swap(from_, other.from_);
       std::swap(bytes_, other.bytes_);
       return *this;
     }
-    ~Hold() { release(); }
+    ~Reservation() { release(); }
 
     std::size_t bytes() const { return bytes_; }
     void release() noexcept;
@@ -32,14 +33,14 @@ class Budget {
     // Counts more, whether or not there is room: for what is known only after it has been taken.
     void grow(std::size_t bytes) noexcept;
     // Holds what another held as well. REQUIRES: of the same budget.
-    void take(Hold other) noexcept {
+    void take(Reservation other) noexcept {
       if (from_ == nullptr) from_ = other.from_;
       bytes_ += std::exchange(other.bytes_, 0);
     }
 
    private:
     friend class Budget;
-    Hold(Budget* from, std::size_t bytes) : from_(from), bytes_(bytes) {}
+    Reservation(Budget* from, std::size_t bytes) : from_(from), bytes_(bytes) {}
     Budget* from_ = nullptr;
     std::size_t bytes_ = 0;
   };
@@ -49,10 +50,10 @@ class Budget {
 
   // Waits for room; nothing when it is stopped meanwhile. More than all there is waits for ever: callers check against
   // limit().
-  std::optional<Hold> acquire(std::size_t bytes, const std::stop_token& stop);
+  std::optional<Reservation> acquire(std::size_t bytes, const std::stop_token& stop);
 
   // Counts bytes that are there already; never waits.
-  Hold count(std::size_t bytes);
+  Reservation count(std::size_t bytes);
 
   std::size_t limit() const { return limit_; }
   std::size_t used() const;

@@ -68,7 +68,7 @@ struct BatchBuffer {
     const bool grew[] = {features.reserve(samples * values_of<float>(kind), pinned),
                          features16.reserve(samples * values_of<Bf16>(kind), pinned),
                          features8.reserve(samples * values_of<std::uint8_t>(kind), pinned),
-                         touches.reserve(samples * kind.touch_values(), pinned),
+                         augmentations.reserve(samples * kind.augmentation_values(), pinned),
                          classes.reserve(samples * kind.class_values(), pinned),
                          flags.reserve(samples * kind.flag_values(), pinned)};
     if (std::ranges::find(grew, true) != std::end(grew)) filled = 0;
@@ -77,7 +77,7 @@ struct BatchBuffer {
   AlignedArray<float> features;
   AlignedArray<Bf16> features16;         // instead, for kinds that are bf16
   AlignedArray<std::uint8_t> features8;  // or for those that are u8
-  AlignedArray<PictureTouch> touches;
+  AlignedArray<Augmentation> augmentations;
   AlignedArray<std::int64_t> classes;
   AlignedArray<float> flags;
   std::size_t filled = 0;  // samples that have been written since it grew

@@ -98,7 +98,7 @@ TEST_F(GpuGraphs, HaveARecordingOfEachKindOfSteps) {
     const TrainingStream stream(kGpu);
     ByTurns turns(engine);
     turns.run(15);
-    // 1, 2 and 3 as they are; 4 rehearses, 5 is recorded; 6, which measures as 3 did, is recorded too.
+    // 1, 2 and 3 as they are; 4 warms up, 5 is recorded; 6, which measures as 3 did, is recorded too.
     EXPECT_EQ(turns.hooked.was_fixed, (std::vector<bool>{false, false, false, true, true, true}));
     EXPECT_EQ(turns.hooked.launched, 11);
     EXPECT_EQ(turns.hooked.given_up, 0);

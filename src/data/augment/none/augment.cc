@@ -1,0 +1,19 @@
+// A build without CUDA's compiler has no kernels.
+#include "ronde/base/error.h"
+#include "ronde/data/augment/augment_gpu.h"
+
+namespace ronde::data {
+
+bool can_augment_on_gpu() {
+  return false;
+}
+
+void detail::augment_on_gpu(const device::Stream& stream, const AugmentOptions&, const std::uint8_t*,
+                            const Augmentation*, void*) {
+  throw Error::bad_input(
+      "pictures cannot be augmented on GPU {}: Ronde was built without CUDA's compiler (nvcc); say data.on_device = "
+      "off",
+      stream.device());
+}
+
+}  // namespace ronde::data
