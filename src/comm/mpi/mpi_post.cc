@@ -17,11 +17,9 @@ template <class Begin>
 Parcel MpiPost::begin(Tag tag, Cargo cargo, Begin begin_part) {
   const auto number = static_cast<std::int64_t>(tag.channel) * Tag::kLanes + tag.lane;
   if (number > owner_.largest_tag())
-    throw Error(
-        Error::Kind::System,
-        fmt::format("this MPI has tags up to {}, and a group takes {}: too many groups exist at once; drop those "
-                    "that are not needed any more",
-                    owner_.largest_tag(), 3 * Tag::kLanes));
+    throw Error(Error::Kind::System, fmt::format("this MPI library has tags up to {}, and a group needs {}: too many "
+                                                 "groups exist; drop those that are no longer needed",
+                                                 owner_.largest_tag(), 3 * Tag::kLanes));
   auto parcel = std::make_shared<ParcelState>();
   auto left = std::make_shared<int>(0);
   std::size_t at = 0;

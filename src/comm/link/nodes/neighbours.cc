@@ -97,7 +97,8 @@ void send_card(int socket, int rank, int arena, const std::string& whom, Deadlin
   card.rank = rank;
   card.attach(arena);
   while (sendmsg(socket, card.message(), MSG_NOSIGNAL) < 0) {
-    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot introduce myself to {}", whom);
+    if (errno != EAGAIN && errno != EINTR)
+      throw Error::system(errno, "cannot send this rank's introduction to {}", whom);
     wait_for(socket, POLLOUT, whom, until);
   }
 }
@@ -111,7 +112,7 @@ ReceivedCard receive_card(int socket, const std::string& whom, Deadline until) {
   Card card;
   ssize_t received = 0;
   while ((received = recvmsg(socket, card.message(), MSG_CMSG_CLOEXEC)) < 0) {
-    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "{} cannot be heard", whom);
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot receive the introduction of {}", whom);
     wait_for(socket, POLLIN, whom, until);
   }
   FileDescriptor arena = card.attached();
@@ -202,7 +203,7 @@ std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Neighbours& neighbou
     options.endpoints.push_back(std::move(told.endpoint));
     options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
-  if (options.secret.empty()) throw Error(Error::Kind::System, "rank 0 has told no secret for the job's connections");
+  if (options.secret.empty()) throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
   auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(options));
   const Partners partners = first_partners(neighbours.node_of, bootstrap.rank());
   mesh->meet(partners.call, partners.called_by, until);
