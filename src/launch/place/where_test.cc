@@ -66,7 +66,8 @@ TEST(Where, AJobIsMeantByItsNumberOrAProcess) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    EXPECT_EQ(error.message(), "there is no job 99 here, nor one with a process of that number; there is 5, 6");
+    EXPECT_EQ(error.message(),
+              "there is no job 99 on this machine, nor a job with a process of that number; running jobs: 5, 6");
   }
   EXPECT_THROW(choose_job({}, "5"), Error);
 }
@@ -80,18 +81,12 @@ TEST(Where, SaysItInATableAndNamesStrays) {
             "   1   21  2-3                1        2          1\n"
             "rank 1: thread 22 (python) of process 21 may run on cpus 0-3 and was last on cpu 1; its rank owns cpus "
             "2-3\n");
-  EXPECT_EQ(describe_seats({process("5", 1, 21, {seat(21, {2}, 2)}), process("6", 0, 30, {seat(30, {0}, 0)})}),
-            "job 5: python train.py\n"
-            "1 of its 2 ranks are on this machine\n"
-            "rank  pid  owns cpus  processes  threads  elsewhere\n"
-            "   1   21  2-3                1        1          0\n"
-            "every thread keeps to the cpus of its rank\n"
-            "\n"
-            "job 6: python train.py\n"
-            "1 of its 2 ranks are on this machine\n"
-            "rank  pid  owns cpus  processes  threads  elsewhere\n"
-            "   0   30  0-1                1        1          0\n"
-            "every thread keeps to the cpus of its rank\n");
+  EXPECT_EQ(
+      describe_seats({process("5", 1, 21, {seat(21, {2}, 2)}), process("6", 0, 30, {seat(30, {0}, 0)})}),
+      "job 5: python train.py\n1 of its 2 ranks are on this machine\nrank  pid  owns cpus  processes  threads  "
+      "elsewhere\n   1   21  2-3                1        1          0\nevery thread stays on the cpus of its "
+      "rank\n\njob 6: python train.py\n1 of its 2 ranks are on this machine\nrank  pid  owns cpus  processes  threads  "
+      "elsewhere\n   0   30  0-1                1        1          0\nevery thread stays on the cpus of its rank\n");
 }
 
 }  // namespace
