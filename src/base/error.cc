@@ -12,7 +12,7 @@ Error::Error(Kind kind, std::string message) : Error(kind, std::move(message), D
 Error::Error(Kind kind, std::string message, Details details) {
   std::string what = message;
   if (details.cause) {
-    what += "; because: ";
+    what += "; cause: ";
     what += details.cause->what();
   }
   body_ = std::make_shared<const Body>(Body{kind, std::move(message), std::move(details), std::move(what)});

@@ -52,7 +52,7 @@ class Error : public std::exception {
   const Error* cause() const noexcept { return body_->details.cause.get(); }
   const Error& first_cause() const noexcept;
 
-  // The message, then each cause: "cannot start; because: no such file".
+  // The message, then each cause: "cannot start; cause: no such file".
   const char* what() const noexcept override { return body_->what.c_str(); }
 
   // What a program that ends on this error returns: 2 for wrong input, otherwise 1.

@@ -13,7 +13,7 @@ TEST(Error, SaysTheMessageAndEveryCause) {
   const Error top(Error::Kind::Timeout, "allreduce 'w' failed", {.cause = std::make_shared<Error>(middle)});
 
   EXPECT_STREQ(top.what(),
-               "allreduce 'w' failed; because: rank 3 left; because: cannot open a.toml: No such file or directory");
+               "allreduce 'w' failed; cause: rank 3 left; cause: cannot open a.toml: No such file or directory");
   EXPECT_EQ(top.message(), "allreduce 'w' failed");
   EXPECT_EQ(top.first_cause().message(), root.message());
   EXPECT_EQ(top.cause()->ranks(), std::vector<int>{3});

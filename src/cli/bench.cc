@@ -69,7 +69,7 @@ int parse_batch(const BenchFlags& flags) {
 
 bool parse_device(const std::string& text) {
   if (text.empty() || text == "cpu") return false;
-  if (text != "cuda") throw Error::bad_input("--device {}: there are cpu and cuda", text);
+  if (text != "cuda") throw Error::bad_input("--device {}: use cpu or cuda", text);
   device::require_gpu(0);
   return true;
 }
@@ -134,55 +134,55 @@ void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) 
   for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune",
                            "--compare", "--python", "--dir", "--output", "--device"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
-    throw Error::bad_input("{} is no flag of 'ronde bench {}'; {}", flag, benchmark.name,
-                           benchmark.flags.empty() ? "it has none" : fmt::format("it takes {}", benchmark.flags));
+    throw Error::bad_input("{} is not a flag of 'ronde bench {}'; {}", flag, benchmark.name,
+                           benchmark.flags.empty() ? "it takes no flags" : fmt::format("it takes {}", benchmark.flags));
   }
 }
 
 void add_flags(CLI::App& bench, BenchFlags& flags) {
-  std::string help = "Which one:";
+  std::string help = "Benchmark to run:";
   for (const auto& benchmark : bench::all()) help += fmt::format("\n{} ({})", benchmark.name, benchmark.help);
   bench.add_option("NAME", flags.name, help);
-  bench.add_flag("--json", flags.json, "For scripts: bench, version, host, rows, summary");
-  bench.add_flag("--list", flags.list, "The names of all benchmarks");
-  bench.add_option("-n", flags.ranks, "How many ranks, default 2; control: a list, default 2,4,8,16,32,64")
+  bench.add_flag("--json", flags.json, "Print JSON for scripts: bench, version, host, rows, summary");
+  bench.add_flag("--list", flags.list, "List all benchmarks");
+  bench.add_option("-n", flags.ranks, "Number of ranks, default 2; control: a list, default 2,4,8,16,32,64")
       ->type_name("N");
   bench.add_flag("--compare", flags.compare,
-                 "allreduce, train: with MPI, gloo and Horovod too, where they are installed");
+                 "allreduce, train: compare with MPI, gloo and Horovod, if they are installed");
   bench
-      .add_option(
-          "--sizes", flags.sizes,
-          "allreduce: a list such as 4,1KiB,64MiB; roofline: of the file that is read; records: of one, and of all")
+      .add_option("--sizes", flags.sizes,
+                  "allreduce: message sizes, such as 4,1KiB,64MiB; roofline: size of the file that is read; records: "
+                  "size of one record, and of all")
       ->type_name("BYTES");
   bench
-      .add_option(
-          "--turns", flags.turns,
-          "allreduce, step, train: how often each contestant has its turn, default 5; trace: pairs, default 20; "
-          "roofline: how long each part takes, in fifths of a second")
+      .add_option("--turns", flags.turns,
+                  "allreduce, step, train: turns per contestant, default 5; trace: number of pairs, default 20; "
+                  "roofline: duration of each part, in fifths of a second")
       ->type_name("N");
   bench
       .add_option("--python", flags.python,
-                  "With --compare: which Python has the peers; default: that of .peers (tools/peers), .venv, python3")
+                  "With --compare: Python in which the peers are installed; default: that of .peers (tools/peers), "
+                  ".venv, or python3")
       ->type_name("PROGRAM");
   bench.add_option("--device", flags.device, "allreduce, train: cpu or cuda (tensors on GPUs); default cpu")
       ->type_name("NAME");
   bench
       .add_option("--model", flags.model,
                   "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar, with --device "
-                  "cuda resnet50; default: each")
+                  "cuda resnet50; default: all of them")
       ->type_name("NAME");
   bench
       .add_option("--batch", flags.batch,
-                  "train: samples a rank and step; default 32, and 128 for mlp-wide, or 256 and 32 on a GPU")
+                  "train: samples per rank and step; default 32, and also 128 for mlp-wide; on a GPU 256 and 32")
       ->type_name("N");
-  bench.add_option("--compute", flags.compute, "step: computation between the calls, in all, such as 50ms; default 0")
+  bench.add_option("--compute", flags.compute, "step: total computation between the calls, such as 50ms; default 0")
       ->type_name("TIME");
-  bench.add_flag("--autotune", flags.autotune, "step: what comm.autotune finds, against the defaults");
-  bench.add_option("--tensors", flags.tensors, "control: how many tensors a step, default 10,100,1000,10000")
-      ->type_name("N");
+  bench.add_flag("--autotune", flags.autotune, "step: compare the result of comm.autotune with the defaults");
+  bench.add_option("--tensors", flags.tensors, "control: tensors per step, default 10,100,1000,10000")->type_name("N");
   bench
-      .add_option("--dir", flags.folder,
-                  "roofline, records: the folder whose file system is measured, default here; decode: of JPEGs")
+      .add_option(
+          "--dir", flags.folder,
+          "roofline, records: folder whose file system is measured, default the current one; decode: folder of JPEGs")
       ->type_name("FOLDER");
   bench
       .add_option("--output", flags.output,
@@ -200,7 +200,7 @@ void add_bench(CLI::App& app, std::function<int(const Context&)>& command) {
   add_flags(*bench, *flags);
   bench->callback([flags, bench, &command] {
     if (flags->name.empty() && !flags->list)
-      throw Error::bad_input("name a benchmark; 'ronde bench --list' prints their names");
+      throw Error::bad_input("missing name of a benchmark; 'ronde bench --list' lists them");
     if (!flags->name.empty()) refuse_other_flags(*bench, bench::find(flags->name));
     command = [flags](const Context& context) { return run_bench(*flags, context); };
   });

@@ -41,8 +41,8 @@ int run_check(const CheckFlags& flags, const Context& context) {
 void add_check_rank(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* check = app.get_subcommand("check-rank");
-  check->add_option("--begun", flags->begun, "Nanoseconds since 1970 when the launcher began");
-  check->add_option("COMMAND", flags->command, "What the job will run");
+  check->add_option("--begun", flags->begun, "Nanoseconds since 1970 at which the launcher started");
+  check->add_option("COMMAND", flags->command, "Command that the job will run");
   check->callback(
       [flags, &command] { command = [flags](const Context& context) { return run_check(*flags, context); }; });
 }

@@ -136,11 +136,11 @@ Json to_json(const Info& info) {
 void add_info(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<InfoFlags>();
   CLI::App* info = app.get_subcommand("info");
-  info->add_flag("--json", flags->json, "Everything, for scripts");
-  info->add_flag("--settings", flags->settings, "Every setting with its value and where it came from");
-  info->add_flag("--markdown", flags->markdown, "With --settings: the page docs/settings.md");
+  info->add_flag("--json", flags->json, "Print everything as JSON for scripts");
+  info->add_flag("--settings", flags->settings, "List every setting with its value and where it came from");
+  info->add_flag("--markdown", flags->markdown, "With --settings: print the page docs/settings.md");
   info->callback([flags, &command] {
-    if (flags->markdown && !flags->settings) throw Error::bad_input("--markdown goes with --settings");
+    if (flags->markdown && !flags->settings) throw Error::bad_input("--markdown needs --settings");
     command = [flags](const Context& context) { return show_info(*flags, context); };
   });
 }

@@ -25,7 +25,7 @@ std::string parts_text(const Paint& paint) {
   std::string built_in, left_out;
   for (const Part& part : parts()) {
     if (!part.built_in) {
-      left_out += line(part.name, fmt::format("{}; {} would bring it", part.purpose, part.package));
+      left_out += line(part.name, fmt::format("{}; provided by {}", part.purpose, part.package));
       continue;
     }
     std::string text = fmt::format("{:<12} {}", part.version, part.purpose);
@@ -38,7 +38,7 @@ std::string parts_text(const Paint& paint) {
 }
 
 std::string mpi_text(const Info& info, const Paint& paint) {
-  if (info.mpi_failure) return paint.red("cannot start: ") + info.mpi_file;
+  if (info.mpi_failure) return paint.red("cannot be loaded: ") + info.mpi_file;
   if (info.mpi_file.empty()) return "none";
   return info.mpi_version + paint.dim(fmt::format(" ({})", info.mpi_file));
 }
@@ -47,7 +47,7 @@ std::string torch_uses(const TorchFacts& torch) {
   std::string text = fmt::format("{} kernels", torch.cpu_capability);
   if (!torch.onednn.empty()) text += ", oneDNN " + torch.onednn;
   if (!torch.mkl.empty()) text += ", MKL " + torch.mkl;
-  return text + fmt::format(", {} an operation", counted(static_cast<std::size_t>(torch.threads), "thread"));
+  return text + fmt::format(", {} per operation", counted(static_cast<std::size_t>(torch.threads), "thread"));
 }
 
 std::string available(std::uint64_t free, std::uint64_t total) {
@@ -63,7 +63,7 @@ std::string host_text(const Info& info, const Paint& paint) {
   out += line("instructions", info.instruction_sets.empty() ? "unknown" : join(info.instruction_sets, " "));
   out += line("memory", available(info.memory.available, info.memory.total));
   const auto& shm = info.shared_memory;
-  out += line("/dev/shm", shm ? available(shm->available, shm->total) : "not there");
+  out += line("/dev/shm", shm ? available(shm->available, shm->total) : "not available");
   out +=
       line("this folder", fmt::format("{} ({}), {}", info.folder_system.type, topology::name(info.folder_system.kind),
                                       available(info.folder_system.available, info.folder_system.total)));

@@ -30,7 +30,7 @@ std::string mpi_library_version(const std::string& file) {
     const std::string_view first_line = split(text.data(), '\n').front();
     return std::string(trim(split(first_line, ',').front()));
   } catch (const Error& error) {
-    throw Error::bad_input("MPI library cannot start: {} (setting mpi.library names another one)", error.what());
+    throw Error::bad_input("MPI library cannot be loaded: {} (set mpi.library to use another one)", error.what());
   }
 }
 

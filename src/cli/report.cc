@@ -76,9 +76,9 @@ std::filesystem::path page_path(const ReportFlags& flags, const nlohmann::ordere
 
 int report_on(const ReportFlags& flags, const Context& context) {
   if (flags.json + flags.text + flags.guide > 1)
-    throw Error::bad_input("--json, --text and --guide each say what to print: give one of them");
+    throw Error::bad_input("--json, --text and --guide cannot be used together");
   if (flags.folders.empty())
-    throw Error::bad_input("which trace? The folder that a training was given with --trace-dir");
+    throw Error::bad_input("missing trace folder: the one that was passed to training with --trace-dir");
   const std::vector<std::filesystem::path> folders(flags.folders.begin(), flags.folders.end());
   const bool page = !flags.html.empty() || !(flags.json || flags.text || flags.guide);
   report::AnalysisOptions options = options_of(flags, context);
@@ -102,27 +102,27 @@ void add_report(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* report_command = app.get_subcommand("report");
   report_command->add_option("FOLDER", flags->folders,
-                             "Traces of a run; several runs: how they scale, or two side by side");
-  report_command->add_option("--steps", flags->steps, "These steps alone, as 10..40")->type_name("STEPS");
+                             "Trace folder of a run; several runs: shows how they scale, or two side by side");
+  report_command->add_option("--steps", flags->steps, "Only these steps, as 10..40")->type_name("STEPS");
   report_command
       ->add_option("--memory", flags->memory,
-                   "About how much the analysis may take, default 1GiB; of longer traces, steps from the middle are "
-                   "looked at; 0: any")
+                   "Approximate memory limit of the analysis, default 1GiB; of longer traces, steps from the middle "
+                   "are analysed; 0: no limit")
       ->type_name("SIZE");
-  report_command->add_option("--html", flags->html, "Where the page goes; default report.html beside the traces")
+  report_command->add_option("--html", flags->html, "File for the HTML page; default report.html next to the traces")
       ->type_name("FILE");
-  report_command->add_flag("--text", flags->text, "Print only, and write no page");
-  report_command->add_flag("--json", flags->json, "Everything, for scripts");
-  report_command->add_flag("--guide", flags->guide,
-                           "The order in which to tune, where this run stands, and the next experiment as a command");
+  report_command->add_flag("--text", flags->text, "Print the report, and write no page");
+  report_command->add_flag("--json", flags->json, "Print everything as JSON for scripts");
+  report_command->add_flag(
+      "--guide", flags->guide,
+      "Print the order in which to tune, where this run stands, and the next experiment as a command");
   report_command
-      ->add_option(
-          "--roofline", flags->roofline,
-          "What 'ronde bench roofline' wrote on the run's node; default ~/.cache/ronde/roofline.json, if it is "
-          "of the same processor")
+      ->add_option("--roofline", flags->roofline,
+                   "File that 'ronde bench roofline' wrote on the run's node; default ~/.cache/ronde/roofline.json, if "
+                   "it is from the same processor")
       ->type_name("FILE");
   report_command
-      ->add_option("--allreduce", flags->allreduce, "What 'ronde bench allreduce --json' printed on the run's ranks")
+      ->add_option("--allreduce", flags->allreduce, "Output of 'ronde bench allreduce --json' on the run's ranks")
       ->type_name("FILE");
   report_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return report_on(*flags, context); }; });

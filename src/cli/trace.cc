@@ -32,7 +32,7 @@ std::string next_of(exporting::Format format) {
 }
 
 int merge(const MergeFlags& flags, const Context& context) {
-  if (flags.source.empty()) throw Error::bad_input("which traces? 'ronde trace merge FOLDER'");
+  if (flags.source.empty()) throw Error::bad_input("missing trace folder: ronde trace merge FOLDER");
   const ProgressBar bar("merging", "MB");
   const exporting::Format format = exporting::parse_format(flags.format);
   const exporting::Merged merged = exporting::merge({.source = flags.source,
@@ -60,16 +60,17 @@ void add_trace(CLI::App& app, std::function<int(const Context&)>& command) {
   });
   auto flags = std::make_shared<MergeFlags>();
   CLI::App* merge_command = trace->add_subcommand(
-      "merge", "One file of all ranks on one clock, for ui.perfetto.dev, chrome://tracing or Vampir");
-  merge_command->add_option("DIR", flags->source, "The folder of the traces, or one of them");
+      "merge",
+      "Merge the traces of all ranks into one file with one clock, for ui.perfetto.dev, chrome://tracing or Vampir");
+  merge_command->add_option("DIR", flags->source, "Folder of the traces, or one trace file");
   merge_command
       ->add_option("-o,--output", flags->output,
-                   "What to write; default merged.perfetto-trace, merged.json or merged-otf2 in DIR")
+                   "File or folder to write; default merged.perfetto-trace, merged.json or merged-otf2 in DIR")
       ->type_name("FILE");
   merge_command->add_option("--format", flags->format, "One of " + join(exporting::format_names(), ", "))
       ->type_name("FORMAT")
       ->capture_default_str();
-  merge_command->add_option("--steps", flags->steps, "Only these: 100..120, 100.. or ..120")->type_name("A..B");
+  merge_command->add_option("--steps", flags->steps, "Only these steps: 100..120, 100.. or ..120")->type_name("A..B");
   merge_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return merge(*flags, context); }; });
   merge_command->fallthrough();

@@ -9,9 +9,9 @@ namespace ronde::comm {
 
 Shape::Shape(std::span<const std::int64_t> extents) : dimensions_(extents.size()) {
   if (extents.size() > kMost)
-    throw Error::bad_input("a tensor of {} dimensions; {} are the most", extents.size(), kMost);
+    throw Error::bad_input("tensor has {} dimensions; at most {} are supported", extents.size(), kMost);
   for (const std::int64_t extent : extents)
-    if (extent < 0) throw Error::bad_input("a tensor with a dimension of {}", extent);
+    if (extent < 0) throw Error::bad_input("dimensions of a tensor must be at least 0, got {}", extent);
   std::ranges::copy(extents, extents_.begin());
 }
 

@@ -55,7 +55,7 @@ Engine::Engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options)
 Engine::Engine(std::unique_ptr<detail::EngineCore> core) : core_(std::move(core)) {}
 
 Engine::~Engine() {
-  core_->shutdown(std::uncaught_exceptions() > 0 ? "its program was left by an exception" : "");
+  core_->shutdown(std::uncaught_exceptions() > 0 ? "an exception ended its program" : "");
 }
 
 int Engine::rank() const {
@@ -153,7 +153,7 @@ namespace {
 
 // Until then the request is the engine's to change.
 void wait_on_host(const std::shared_ptr<detail::Ticket>& ticket) {
-  if (!ticket) throw Error::bad_input("wait: this handle stands for no request");
+  if (!ticket) throw Error::bad_input("wait: this handle is empty");
   detail::EngineCore::wait(ticket);
   if (ticket->error) throw *ticket->error;
 }
@@ -176,7 +176,7 @@ const Result& Handle::wait(CUstream_st* stream) const {
 }
 
 bool Handle::poll() const {
-  if (!ticket_) throw Error::bad_input("poll: this handle stands for no request");
+  if (!ticket_) throw Error::bad_input("poll: this handle is empty");
   return detail::EngineCore::poll(ticket_);
 }
 

@@ -52,8 +52,7 @@ class MpiBootstrap final : public Bootstrap, public detail::ProcessEnd {
       if (done < 0) owner_.check(-done, "MPI_Test");
       if (done == 1) return;
       if (until.passed())
-        throw Error(Error::Kind::Timeout,
-                    fmt::format("rank {} of {}: not all ranks have come to meet the others", rank(), size()));
+        throw Error(Error::Kind::Timeout, fmt::format("rank {} of {}: not all ranks have arrived", rank(), size()));
       if (looks > kLooks) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }

@@ -99,7 +99,7 @@ class SocketBootstrap final : public Bootstrap {
 
   std::vector<std::string> exchange(const std::string& mine, Deadline until) override {
     if (mine.size() > detail::kMostBlobBytes)
-      throw Error::bad_input("bootstrap: {} from rank {} are more than the {} that one exchange takes",
+      throw Error::bad_input("bootstrap: {} from rank {} exceed the limit of {} per exchange",
                              format_bytes(mine.size()), rank_, format_bytes(detail::kMostBlobBytes));
     const auto start = monotonic_now();
     std::optional<detail::Message> answer;
@@ -110,7 +110,7 @@ class SocketBootstrap final : public Bootstrap {
     if (!answer) line_.give_up();
     if (!answer)
       throw Error(Error::Kind::Timeout,
-                  fmt::format("bootstrap: rank {} waited {}, and the launcher does not answer", rank_, elapsed));
+                  fmt::format("bootstrap: rank {} waited {}, but the launcher does not answer", rank_, elapsed));
     return read(*answer, elapsed);
   }
 
@@ -144,7 +144,7 @@ class SocketBootstrap final : public Bootstrap {
       throw Error(failure.kind, fmt::format("bootstrap: {}; rank {} waited {}", failure.text, rank_, elapsed),
                   {.ranks = failure.ranks});
     }
-    throw Error(Error::Kind::Bug, "bootstrap: the launcher's answer is none");
+    throw Error(Error::Kind::Bug, "bootstrap: invalid answer from the launcher");
   }
 
   Line line_;
@@ -169,7 +169,7 @@ FileDescriptor connect_socket(const std::string& address, const Deadline& until)
 int number(const char* variable, const std::string& text) {
   const auto value = parse_number<int>(text);
   if (!value || *value < 0)
-    throw Error::bad_input("{}='{}' is no number; 'ronde run' sets it, and nobody else should", variable, text);
+    throw Error::bad_input("{}='{}' is not a number; only 'ronde run' should set this variable", variable, text);
   return *value;
 }
 
@@ -181,7 +181,7 @@ std::unique_ptr<Bootstrap> connect_bootstrap(const std::string& address, int ran
   if (line.send(MessageType::Hello, detail::write_hello({rank, size}), until)) answer = line.receive(until);
   if (!answer) throw Error(Error::Kind::Timeout, fmt::format("bootstrap: the launcher does not answer rank {}", rank));
   if (answer->type != MessageType::Welcome)
-    throw Error(Error::Kind::System, fmt::format("bootstrap: rank {} is refused: {}", rank, answer->content));
+    throw Error(Error::Kind::System, fmt::format("bootstrap: rank {} was refused: {}", rank, answer->content));
   return std::make_unique<SocketBootstrap>(std::move(line), rank, size);
 }
 
@@ -193,7 +193,7 @@ std::unique_ptr<Bootstrap> bootstrap_from(const Environment& environment, Deadli
     return std::make_unique<SingleRankBootstrap>();
   }
   if (!address || !rank || !size)
-    throw Error::bad_input("{}, {} and {} come together from 'ronde run'; only some of them are set",
+    throw Error::bad_input("{}, {} and {} must be set together, as 'ronde run' does; only some of them are set",
                            kBootstrapVariable, kRankVariable, kSizeVariable);
   return connect_bootstrap(*address, number(kRankVariable, *rank), number(kSizeVariable, *size), until);
 }

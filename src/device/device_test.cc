@@ -69,14 +69,14 @@ TEST(Device, HostEventsTellTime) {
   Event to(stream, {.timing = true});
   from.record(stream);
   EXPECT_EQ(complaint([&] { elapsed(from, to); }),
-            "cannot tell the time between two events: one of them was never recorded");
+            "cannot measure the time between two events: one of them was never recorded");
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   to.record(stream);
   EXPECT_GE(elapsed(from, to).count(), 0.005);
   EXPECT_LT(elapsed(to, from).count(), 0);
   const Event untimed(stream);
   EXPECT_EQ(complaint([&] { elapsed(from, untimed); }),
-            "cannot tell the time between two events: one was made without timing");
+            "cannot measure the time between two events: one of them was created without timing");
 }
 
 TEST(Device, CopiesOnTheHostAreDoneOnReturn) {
@@ -111,7 +111,7 @@ TEST(Device, TooMuchHostMemoryIsAnErrorNotACrash) {
     ADD_FAILURE() << "such a machine is not known";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::System);
-    EXPECT_EQ(error.message(), "no 18446744073709551615 bytes of host memory are left");
+    EXPECT_EQ(error.message(), "cannot allocate 18446744073709551615 bytes of host memory");
   }
 }
 

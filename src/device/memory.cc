@@ -23,7 +23,7 @@ std::size_t whole_pages(std::size_t bytes) {
 
 std::byte* allocate_pages(std::size_t bytes) {
   void* pages = whole_pages(bytes) < bytes ? nullptr : ::operator new(whole_pages(bytes), page_size(), std::nothrow);
-  if (!pages) throw Error(Error::Kind::System, fmt::format("no {} bytes of host memory are left", bytes));
+  if (!pages) throw Error(Error::Kind::System, fmt::format("cannot allocate {} bytes of host memory", bytes));
   return static_cast<std::byte*>(pages);
 }
 

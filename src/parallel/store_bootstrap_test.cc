@@ -131,7 +131,7 @@ TEST(StoreBootstrap, RanksThatDoNotComeAreNamed) {
       EXPECT_EQ(error.kind(), Error::Kind::Timeout);
       EXPECT_EQ(error.ranks(), (std::vector<int>{2, 3}));
       const std::string text = error.what();
-      EXPECT_NE(text.find("ranks 2, 3 did not come"), std::string::npos) << text;
+      EXPECT_NE(text.find("ranks 2, 3 did not arrive"), std::string::npos) << text;
       EXPECT_NE(text.find(fmt::format("rank {} waited 2", rank)), std::string::npos) << text;
     }
     return 0;
@@ -164,7 +164,7 @@ TEST(BootstrapFrom, RondeRunComesFirst) {
   const std::string said = complaint([] {
     bootstrap_from({{"RONDE__RANK", "0"}, {"TORCHELASTIC_RUN_ID", "x"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}}, soon());
   });
-  EXPECT_NE(said.find("come together from 'ronde run'"), std::string::npos) << said;
+  EXPECT_NE(said.find("must be set together, as 'ronde run' does"), std::string::npos) << said;
 }
 
 TEST(BootstrapFrom, OneRankIsAlone) {

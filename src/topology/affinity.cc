@@ -44,7 +44,7 @@ CpuSet affinity_of_this_thread() {
 }
 
 void bind_this_thread(const CpuSet& cpus) {
-  if (cpus.empty()) throw Error(Error::Kind::Bug, "a thread cannot be bound to no cpu at all");
+  if (cpus.empty()) throw Error(Error::Kind::Bug, "cannot bind a thread to an empty set of cpus");
   const Mask mask(*(cpus.end() - 1) + 1);
   for (const int cpu : cpus) CPU_SET_S(cpu, mask.bytes, mask.bits.get());
   if (sched_setaffinity(0, mask.bytes, mask.bits.get()) != 0)

@@ -29,11 +29,11 @@ constexpr std::array<std::pair<Policy, std::string_view>, 6> kPolicies{{{Policy:
                                                                         {Policy::Gpu, "gpu"}}};
 
 void refuse_nonsense(const Machine& machine, const BindingRequest& request) {
-  if (request.ranks < 1) throw Error::bad_input("cannot place {} ranks: at least 1 is needed", request.ranks);
+  if (request.ranks < 1) throw Error::bad_input("number of ranks must be at least 1, got {}", request.ranks);
   if (request.threads < 0)
-    throw Error::bad_input("cannot give a rank {} threads: it takes 1 or more, or 0 for as many as fit",
-                           request.threads);
-  if (machine.cores.empty()) throw Error::bad_input("cannot place ranks on {}: it has no core", machine.hostname);
+    throw Error::bad_input("threads per rank must be at least 1, or 0 for as many as fit, got {}", request.threads);
+  if (machine.cores.empty())
+    throw Error::bad_input("cannot place ranks on {}: it has no usable core", machine.hostname);
 }
 
 Policy choose_policy(const Machine& machine, const BindingRequest& request) {
@@ -189,7 +189,7 @@ Policy parse_policy(std::string_view name) {
     names += names.empty() ? "" : ", ";
     names += text;
   }
-  throw Error::bad_input("'{}' is no way to bind ranks; there are {}", name, names);
+  throw Error::bad_input("unknown binding policy '{}'; use one of {}", name, names);
 }
 
 BindingPlan plan_binding(const Machine& machine, const BindingRequest& request) {

@@ -113,7 +113,7 @@ TEST(Binding, ThreadsThatDoNotFitADomainCrossItAndTooManyAreSaid) {
   const BindingPlan crowded = plan_on("core:4 pu:1", {.ranks = 2, .threads = 4, .pin_threads = true});
   EXPECT_EQ(crowded.ranks[1].threads, 4);
   EXPECT_EQ(crowded.ranks[1].omp_places, "{2}:2");
-  EXPECT_EQ(crowded.warnings, Texts{"2 ranks with 4 threads each are more than 4 cores"});
+  EXPECT_EQ(crowded.warnings, Texts{"2 ranks with 4 threads each exceed 4 cores"});
 }
 
 TEST(Binding, WholeDomainsOrPackagesAreShared) {
@@ -128,7 +128,7 @@ TEST(Binding, WholeDomainsOrPackagesAreShared) {
   EXPECT_EQ(socket.ranks[3].threads, 4);
 
   const BindingPlan one = plan_on("pack:2 numa:1 core:4 pu:1", {.ranks = 1, .policy = Policy::Numa});
-  EXPECT_EQ(one.warnings, Texts{"4 of 8 cores belong to no rank (1 rank, bound by numa)"});
+  EXPECT_EQ(one.warnings, Texts{"4 of 8 cores are not assigned to any rank (1 rank, bound by numa)"});
 }
 
 TEST(Binding, NobodyIsBoundWhenAskedNotTo) {
@@ -177,20 +177,20 @@ TEST(Binding, ANodeForTrainingUnderEachPolicy) {
   EXPECT_EQ(hidden.ranks[0].numa, std::vector<int>{3}) << "next to the first GPU that it will see";
   EXPECT_EQ(plan_binding(with_visible_gpus(machine, ""), {.ranks = 2}).policy, Policy::Core);
   EXPECT_EQ(plan_binding(machine, {.ranks = 4, .policy = Policy::Core}).warnings,
-            Texts{"bound by core, ranks 0-3 sit far from their GPUs; --bind gpu puts them next to these"});
+            Texts{"bound by core, ranks 0-3 are far from their GPUs; --bind gpu places them near their GPUs"});
 }
 
 TEST(Binding, GpusOnOnePackageKeepEverybodyThere) {
   const BindingPlan plan = plan_binding(with_gpus("pack:2 numa:1 core:4 pu:1", {1, 1}), {.ranks = 2});
   EXPECT_EQ(compute_cpus(plan), (Texts{"4-5", "6-7"}));
-  EXPECT_EQ(plan.warnings, Texts{"4 of 8 cores belong to no rank (2 ranks, bound by gpu)"});
+  EXPECT_EQ(plan.warnings, Texts{"4 of 8 cores are not assigned to any rank (2 ranks, bound by gpu)"});
 }
 
 TEST(Binding, SaysWhenGpusAreShortOrFar) {
   const Machine one = with_gpus("pack:2 numa:1 core:2 pu:1", {0});
   EXPECT_EQ(plan_binding(one, {.ranks = 2}).policy, Policy::Core) << "not enough for all";
   const BindingPlan shared = plan_binding(one, {.ranks = 2, .policy = Policy::Gpu});
-  EXPECT_EQ(shared.warnings.back(), "2 ranks share 1 GPU, in turn");
+  EXPECT_EQ(shared.warnings.back(), "2 ranks share 1 GPU, assigned round robin");
   EXPECT_EQ(shared.ranks[1].gpu, 0);
 
   const BindingPlan none = plan_on("core:2 pu:1", {.ranks = 2, .policy = Policy::Gpu});
@@ -201,11 +201,11 @@ TEST(Binding, SaysWhenGpusAreShortOrFar) {
   unknown.gpus[1].numa = std::nullopt;
   const BindingPlan spread = plan_binding(unknown, {.ranks = 2});
   EXPECT_EQ(compute_cpus(spread), (Texts{"0-1", "2-3"}));
-  EXPECT_EQ(spread.warnings, Texts{"rank 1 cannot sit next to GPU 1: the machine does not say where it is"});
+  EXPECT_EQ(spread.warnings, Texts{"rank 1 cannot be bound near GPU 1: the machine does not report where it is"});
 
   const Machine foreign = restricted(with_gpus("pack:2 numa:1 core:2 pu:1", {0, 1}), CpuSet{0, 1});
   EXPECT_EQ(plan_binding(foreign, {.ranks = 2}).warnings,
-            Texts{"rank 1 cannot sit next to GPU 1: no core there is ours"});
+            Texts{"rank 1 cannot be bound near GPU 1: this process may not use the cores there"});
 }
 
 TEST(Binding, AControlGroupsQuotaLimitsThreads) {
@@ -213,13 +213,13 @@ TEST(Binding, AControlGroupsQuotaLimitsThreads) {
   machine.limits.cpu_quota = 4.5;
   const BindingPlan plan = plan_binding(machine, {.ranks = 2});
   EXPECT_EQ(compute_cpus(plan), (Texts{"0-1", "4-5"}));
-  EXPECT_EQ(plan.warnings,
-            Texts{"the control group grants the time of 4.5 cores on 8 cores; threads are limited to it"});
+  EXPECT_EQ(plan.warnings, Texts{"the control group limits ranks to the CPU time of 4.5 cores on 8 cores; the number "
+                                 "of threads is limited to that"});
 
   const BindingPlan insisted = plan_binding(machine, {.ranks = 2, .threads = 4});
   EXPECT_EQ(insisted.ranks[0].threads, 4);
   EXPECT_EQ(insisted.warnings,
-            Texts{"the control group grants the time of 4.5 cores on 8 cores; ranks will be halted to keep to it"});
+            Texts{"the control group limits ranks to the CPU time of 4.5 cores on 8 cores; ranks will be throttled"});
 
   machine.limits.cpu_quota = 8;
   EXPECT_EQ(plan_binding(machine, {.ranks = 2}).warnings, Texts{});
@@ -236,12 +236,12 @@ TEST(Binding, RefusesTheImpossibleInASentence) {
     }
     return "none";
   };
-  EXPECT_EQ(complaint(machine, {.ranks = 0}), "cannot place 0 ranks: at least 1 is needed");
+  EXPECT_EQ(complaint(machine, {.ranks = 0}), "number of ranks must be at least 1, got 0");
   EXPECT_EQ(complaint(machine, {.ranks = 1, .threads = -2}),
-            "cannot give a rank -2 threads: it takes 1 or more, or 0 for as many as fit");
+            "threads per rank must be at least 1, or 0 for as many as fit, got -2");
   Machine empty;
   empty.hostname = "b2";
-  EXPECT_EQ(complaint(empty, {.ranks = 1}), "cannot place ranks on b2: it has no core");
+  EXPECT_EQ(complaint(empty, {.ranks = 1}), "cannot place ranks on b2: it has no usable core");
 }
 
 TEST(Binding, PoliciesHaveNames) {
@@ -250,7 +250,7 @@ TEST(Binding, PoliciesHaveNames) {
     parse_policy("tight");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "'tight' is no way to bind ranks; there are auto, none, core, numa, socket, gpu");
+    EXPECT_EQ(error.message(), "unknown binding policy 'tight'; use one of auto, none, core, numa, socket, gpu");
   }
 }
 

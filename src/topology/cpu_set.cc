@@ -15,7 +15,7 @@ constexpr int kMaxCpu = 1 << 20;
 int parse_cpu(std::string_view text, std::string_view whole) {
   const auto number = parse_number<int>(text);
   if (!number || *number < 0 || *number > kMaxCpu)
-    throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is no cpu number", whole, text);
+    throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is not a cpu number", whole, text);
   return *number;
 }
 
@@ -30,7 +30,7 @@ void parse_piece(std::string_view piece, std::string_view whole, std::vector<int
   const int last = parse_cpu(piece.substr(dash + 1, colon == std::string_view::npos ? colon : colon - dash - 1), whole);
   const int step = colon == std::string_view::npos ? 1 : parse_cpu(piece.substr(colon + 1), whole);
   if (last < first || step == 0)
-    throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is no range", whole, piece);
+    throw Error::bad_input("'{}' is not a list of cpus such as 0-3,8: '{}' is not a range", whole, piece);
   for (int cpu = first; cpu <= last; cpu += step) cpus.push_back(cpu);
 }
 

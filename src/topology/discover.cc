@@ -62,14 +62,15 @@ Machine from_synthetic(const std::string& description) {
   const Topology topology = new_topology();
   if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0)
-    throw Error::bad_input("'{}' is no machine that hwloc understands, such as pack:2 numa:2 core:4 pu:2", description);
+    throw Error::bad_input(
+        "'{}' is not a machine description that hwloc understands, such as pack:2 numa:2 core:4 pu:2", description);
   return detail::read_machine(topology.get());
 }
 
 Machine from_xml(const std::filesystem::path& file) {
   const Topology topology = new_topology();
   if (hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 || hwloc_topology_load(topology.get()) != 0)
-    throw Error::bad_input("{} is not a file in which hwloc (lstopo) has described a machine", file.string());
+    throw Error::bad_input("{}: not a machine description written by hwloc (lstopo)", file.string());
   return detail::read_machine(topology.get());
 }
 

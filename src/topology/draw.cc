@@ -65,7 +65,7 @@ Node numa_node(const Machine& machine, int numa, int package) {
                         domain.package || cores.empty() ? "" : " shared by packages",
                         !cores.empty()       ? cores_text(cores)
                         : domain.memory_only ? "memory only"
-                                             : "no core of ours")};
+                                             : "no usable core")};
   if (first) add_devices(machine, numa, node);
   return node;
 }
@@ -94,12 +94,13 @@ std::string headline(const Machine& machine) {
 
 void add_limits(const Machine& machine, Node& root) {
   std::vector<std::string> limits;
-  if (machine.limits.cpu_quota) limits.push_back(fmt::format("the time of {:.3g} cores", *machine.limits.cpu_quota));
+  if (machine.limits.cpu_quota) limits.push_back(fmt::format("CPU time of {:.3g} cores", *machine.limits.cpu_quota));
   if (machine.limits.memory_bytes) limits.push_back(format_bytes(*machine.limits.memory_bytes));
   if (!limits.empty())
     root.children.push_back({fmt::format("limits of the control group: {}", fmt::join(limits, ", "))});
   if (machine.forbidden_cores > 0)
-    root.children.push_back({fmt::format("{} more that we may not use", counted(machine.forbidden_cores, "core"))});
+    root.children.push_back(
+        {fmt::format("{} more that this process may not use", counted(machine.forbidden_cores, "core"))});
 }
 
 std::vector<std::string> table_row(const RankBinding& rank) {

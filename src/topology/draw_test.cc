@@ -15,17 +15,12 @@ Machine example() {
 }
 
 TEST(Draw, AMachineWithDevicesAndLimits) {
-  EXPECT_EQ(draw(example()),
-            "node7: Example CPU 9000, 3 cores, 128 GiB\n"
-            "├─ package 0\n"
-            "│  └─ NUMA 0: 64 GiB, cores 0-1\n"
-            "│     ├─ GPU 0: GH100 [H200], 0000:1b:00.0\n"
-            "│     └─ network card eth0: Ethernet, 10 Gbit/s, down, 0000:03:00.0\n"
-            "├─ package 1\n"
-            "│  └─ NUMA 1: 64 GiB, core 2\n"
-            "│     └─ network card ib0 (mlx5_0): InfiniBand, 200 Gbit/s, 0000:9b:00.0\n"
-            "├─ limits of the control group: the time of 2.5 cores, 16 GiB\n"
-            "└─ 1 core more that we may not use\n");
+  EXPECT_EQ(
+      draw(example()),
+      "node7: Example CPU 9000, 3 cores, 128 GiB\n├─ package 0\n│  └─ NUMA 0: 64 GiB, cores 0-1\n│     ├─ GPU 0: GH100 "
+      "[H200], 0000:1b:00.0\n│     └─ network card eth0: Ethernet, 10 Gbit/s, down, 0000:03:00.0\n├─ package 1\n│  └─ "
+      "NUMA 1: 64 GiB, core 2\n│     └─ network card ib0 (mlx5_0): InfiniBand, 200 Gbit/s, 0000:9b:00.0\n├─ limits of "
+      "the control group: CPU time of 2.5 cores, 16 GiB\n└─ 1 core more that this process may not use\n");
 }
 
 TEST(Draw, ALargeNodeInAFewLinesAndInAscii) {
@@ -44,15 +39,11 @@ TEST(Draw, DomainsThatSpanPackagesAndThoseWithoutCores) {
   machine.numa[0].memory_bytes = std::uint64_t{3} << 29;
   machine.numa.push_back({.index = 4, .package = {}, .memory_bytes = std::uint64_t{8} << 30, .memory_only = true});
   machine.gpus.push_back({"far away", "0000:01:00.0", std::nullopt});
-  EXPECT_EQ(draw(restricted(machine, CpuSet{0, 1, 2, 6, 7})),
-            "machine: 3 cores (5 hardware threads), 9.5 GiB\n"
-            "├─ package 0\n"
-            "│  └─ NUMA 0: 1.5 GiB shared by packages, cores 0-1 (cpus 0-2)\n"
-            "├─ package 1\n"
-            "│  └─ NUMA 0: 1.5 GiB shared by packages, core 3 (2 threads each: cpus 6-7)\n"
-            "├─ NUMA 4: 8 GiB, memory only\n"
-            "├─ GPU 0: far away, 0000:01:00.0\n"
-            "└─ 1 core more that we may not use\n");
+  EXPECT_EQ(
+      draw(restricted(machine, CpuSet{0, 1, 2, 6, 7})),
+      "machine: 3 cores (5 hardware threads), 9.5 GiB\n├─ package 0\n│  └─ NUMA 0: 1.5 GiB shared by packages, cores "
+      "0-1 (cpus 0-2)\n├─ package 1\n│  └─ NUMA 0: 1.5 GiB shared by packages, core 3 (2 threads each: cpus 6-7)\n├─ "
+      "NUMA 4: 8 GiB, memory only\n├─ GPU 0: far away, 0000:01:00.0\n└─ 1 core more that this process may not use\n");
 }
 
 TEST(Draw, ThePlanAsATable) {

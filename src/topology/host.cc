@@ -140,7 +140,7 @@ FileSystem classify_file_system(std::uint64_t magic) {
 FileSystem file_system(const std::filesystem::path& folder) {
   struct statfs facts {};
   if (statfs(folder.c_str(), &facts) != 0)
-    throw Error::system(errno, "cannot ask for the file system under {}", folder.string());
+    throw Error::system(errno, "cannot read the properties of the file system under {}", folder.string());
   // f_type is signed on some systems: only its low 32 bits carry the number.
   FileSystem result = classify_file_system(static_cast<std::uint32_t>(facts.f_type));
   result.total = facts.f_blocks * static_cast<std::uint64_t>(facts.f_bsize);

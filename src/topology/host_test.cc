@@ -39,7 +39,8 @@ TEST(Host, AsksForAFolder) {
     file_system("/no/such/folder");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "cannot ask for the file system under /no/such/folder: No such file or directory");
+    EXPECT_STREQ(error.what(),
+                 "cannot read the properties of the file system under /no/such/folder: No such file or directory");
   }
 }
 

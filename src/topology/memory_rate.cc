@@ -84,8 +84,8 @@ double triad_gb_s(const TriadOptions& options) {
         if (part && !too_much && !unbound && !part->right()) std::atomic_ref(wrong).store(true);
       });
   }
-  if (too_much) throw Error::system(ENOMEM, "cannot have {} bytes to measure memory with", options.bytes);
-  if (unbound) throw Error::system(EINVAL, "cannot bind the threads that measure memory");
+  if (too_much) throw Error::system(ENOMEM, "cannot allocate {} bytes for the memory benchmark", options.bytes);
+  if (unbound) throw Error::system(EINVAL, "cannot bind the threads of the memory benchmark");
   if (wrong) throw Error(Error::Kind::Bug, "the sums of the memory benchmark are wrong");
   return best / 1e9;
 }

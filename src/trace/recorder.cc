@@ -24,7 +24,7 @@ using detail::kStepTrack;
 using detail::Slot;
 
 std::filesystem::path file_of(const RecorderOptions& options) {
-  if (options.rank < 0) throw Error::bad_input("a trace is of a rank, and {} is none", options.rank);
+  if (options.rank < 0) throw Error::bad_input("rank of a trace must be at least 0, got {}", options.rank);
   if (!options.file.empty()) return options.file;
   if (options.folder.empty()) throw Error::bad_input("the trace of rank {} has neither folder nor file", options.rank);
   return options.folder / fmt::format("trace-{:05}.perfetto-trace", options.rank);

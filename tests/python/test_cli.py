@@ -101,7 +101,7 @@ def test_the_settings_page_is_current(ronde):
         (["info", "--config", "missing.toml"], {}, ["missing.toml"]),
         (["bench", "spam"], {}, ["spam", "span"]),
         (["bench"], {}, ["ronde bench --list"]),
-        (["info", "bench", "span"], {}, ["'bench' is a command of its own"]),
+        (["info", "bench", "span"], {}, ["'bench' is a separate command"]),
         (["info", "--trace-steps", "5..1"], {}, ["trace.steps", "5..1"]),
         (["--log-level", "bananas"], {}, ["log.level", "bananas"]),
     ],
@@ -119,7 +119,7 @@ def test_an_mpi_library_that_cannot_start(ronde, tmp_path):
     (tmp_path / "libmpi.so").write_text("this is no library")
     done = ronde("info", "--mpi-library", str(tmp_path / "libmpi.so"))
     assert "Machine" in done.stdout, "what else is known is still shown"
-    refused(done, "MPI library cannot start", "libmpi.so", "mpi.library")
+    refused(done, "MPI library cannot be loaded", "libmpi.so", "mpi.library")
     refused(ronde("info", "--mpi-library", "libm.so.6"), "MPI_Get_library_version")
 
 

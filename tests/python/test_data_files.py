@@ -55,7 +55,7 @@ def test_an_image_folder(ronde, pictures):
     assert (pictures / ".ronde-index").is_file()
     text = ronde("data", "inspect", str(pictures)).stdout
     assert "3: class0, class1, class2" in text
-    assert "all are sound" in ronde("data", "verify", str(pictures), "--decode").stdout
+    assert "no errors found" in ronde("data", "verify", str(pictures), "--decode").stdout
 
 
 def test_a_pack_holds_the_pictures(ronde, pictures, tmp_path):
@@ -68,7 +68,7 @@ def test_a_pack_holds_the_pictures(ronde, pictures, tmp_path):
     assert found["files"] > 3
     assert found["keys"] != sorted(found["keys"])
     assert ronde("data", "verify", "packed").returncode == 0
-    assert "was there already" in ronde("data", "pack", *done.args[3:]).stdout
+    assert "was already complete" in ronde("data", "pack", *done.args[3:]).stdout
     refused(ronde("data", "pack", "pictures", "packed"), "holds another pack")
 
 
@@ -98,7 +98,7 @@ def test_a_killed_pack_goes_on_with_the_same_bytes(ronde, build_dir, clean_env, 
     refused(ronde("data", "inspect", "again"), "is not finished")
     done = ronde(*words("again"))
     assert done.returncode == 0, done.stderr
-    assert "went on behind sample" in done.stdout
+    assert "resumed after sample" in done.stdout
     assert ronde(*words("whole")).returncode == 0
     files, again = [
         {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("whole", "again")
@@ -172,10 +172,10 @@ def test_tars_of_another_program(ronde, pictures, tmp_path):
         (("inspect", "pictures", "--format", "imges"), "did you mean 'images'?"),
         (("inspec", "pictures"), "did you mean inspect?"),
         (("verify", "pictures", "--jso"), "did you mean --json?"),
-        (("pack", "pictures"), "Name the folder"),
+        (("pack", "pictures"), "missing output folder"),
         (("pack", "pictures", "p", "--short-side", "0"), "--short-side 0: write a whole number"),
         (("pack", "pictures", "p", "--shard-size", "3"), "a shard of 3 B cannot be"),
-        (("pack", "pictures", "p", "--seed", "3"), "--seed is of --shuffle"),
+        (("pack", "pictures", "p", "--seed", "3"), "--seed needs --shuffle"),
     ],
 )
 def test_wrong_words(ronde, pictures, words, sentence):

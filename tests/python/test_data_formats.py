@@ -68,7 +68,7 @@ def test_a_killed_conversion_goes_on_with_the_same_bytes(ronde, build_dir, clean
     assert "again was begun from 100 samples of x.npy" in other.stderr and "--overwrite" in other.stderr
     done = ronde("data", "convert", "x.npy", "again", "--to", to)
     assert done.returncode == 0, done.stderr
-    assert "went on behind sample" in done.stdout
+    assert "resumed after sample" in done.stdout
     assert ronde("data", "convert", "x.npy", "whole", "--to", to, "--data-threads", "1").returncode == 0
     files = sorted(path.name for path in (tmp_path / "whole").iterdir())
     assert sorted(path.name for path in (tmp_path / "again").iterdir()) == files
@@ -81,7 +81,7 @@ def test_a_killed_conversion_goes_on_with_the_same_bytes(ronde, build_dir, clean
     "arguments, message",
     [
         (["table.csv", "out", "--to", "hdf"], "'hdf' is no format that can be written; did you mean hdf5?"),
-        (["table.csv", "out"], "--to says which format"),
+        (["table.csv", "out"], "missing --to FORMAT"),
         (["none.csv", "out", "--to", "npy"], "none.csv"),
         (["table.csv/x.npy", "out", "--to", "csv"], "x.npy"),
         (["table.csv", "table.csv/x", "--to", "npy"], "cannot be written"),

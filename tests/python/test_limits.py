@@ -96,13 +96,13 @@ def test_what_roofline_measured_is_used(ronde, limits, tmp_path):
 @pytest.mark.parametrize(
     "arguments, parts",
     [
-        ([], ["which recipe?"]),
+        ([], ["missing recipe"]),
         (["nothing.toml"], ["nothing.toml"]),
         (["demo", "-n", "0"], ["-n 0", "whole number"]),
         (["demo", "-n", "65"], ["train.batch is 64", "65 ranks"]),
         (["demo", "--hardware", "H20O"], ["H20O", "did you mean H200?"]),
         (["demo", "--hardware", "V100"], ["V100-PCIe-16GB, V100-PCIe-32GB"]),
-        (["demo", "--hardware", "H200", "--roofline", "x"], ["--hardware and --roofline"]),
+        (["demo", "--hardware", "H200", "--roofline", "x"], ["--hardware and --roofline cannot"]),
         (["demo", "--roofline", "none.json"], ["none.json", "ronde bench roofline"]),
         (["demo", "--memory", "much"], ["--memory much"]),
         (["demo", "--memory", "0B"], ["--memory 0B"]),

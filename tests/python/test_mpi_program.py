@@ -57,4 +57,4 @@ def test_ranks_that_never_start_mpi_do_not_keep_the_others_for_ever(program, bui
 def test_ranks_that_never_make_an_engine_do_not_keep_the_others_for_ever(program):
     done = program("serialized", "alone", ranks=2, RONDE_COMM_START_TIMEOUT="3s")
     assert done.returncode != 0
-    assert "not all ranks have made an engine within comm.start_timeout" in done.stderr
+    assert "not all ranks have created an engine within comm.start_timeout" in done.stderr

@@ -247,9 +247,9 @@ def test_runs_on_one_and_two_ranks_show_how_they_scale(ronde, build_dir):
 @pytest.mark.parametrize(
     "words, says",
     [
-        ((), "which trace?"),
+        ((), "missing trace folder"),
         (("nowhere",), "there is no 'nowhere'"),
-        (("--json", "--text", "x"), "give one of them"),
+        (("--json", "--text", "x"), "cannot be used together"),
         ((".",), "holds no trace"),
         (("--steps", "a..b", "x"), "a..b"),
     ],

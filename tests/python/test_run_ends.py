@@ -140,7 +140,9 @@ def test_killing_the_launcher_itself_leaves_no_orphan(start, mark):
     os.kill(job.launcher(), signal.SIGKILL)
     assert job.wait() == 1
     assert alive(mark) == []
-    assert job.err == "ronde: the launcher was ended by signal 9 (killed); all that it had started is stopped\n"
+    assert (
+        job.err == "ronde: the launcher was ended by signal 9 (killed); all processes that it had started are stopped\n"
+    )
 
 
 def test_what_ranks_leave_behind_ends_with_the_job(sh, mark):

@@ -191,8 +191,8 @@ def test_dry_run_on_one_machine_is_a_line_a_rank(fakes, launch):
         (["-H", "a:2", "prog"], ["there is none on the PATH", "openmpi-bin"]),
         (["-H", "a:2", "--launcher", "ssh", "prog"], ["--launcher ssh", "hydra"]),
         (["-H", "a:2", "--launcher", "srun", "prog"], ["--launcher srun", "not on the PATH"]),
-        (["-H", "a:2", "--hostfile", "x", "prog"], ["one of them is enough"]),
-        (["-H", "a:2", "--mpi-args", "'open", "prog"], ["--mpi-args", "no end"]),
+        (["-H", "a:2", "--hostfile", "x", "prog"], ["cannot be used together"]),
+        (["-H", "a:2", "--mpi-args", "'open", "prog"], ["--mpi-args", "missing closing"]),
     ],
 )
 def test_wrong_input_is_one_sentence(launch, arguments, parts):

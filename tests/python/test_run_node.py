@@ -140,7 +140,7 @@ def test_where_finds_jobs_and_names_threads_that_sit_elsewhere(start, ronde, tmp
         assert f"job {number}: bash -c" in seen.stdout
         assert re.search(r"^ +1 +\d+ ", seen.stdout, re.MULTILINE)
     mine = ronde("run", "--where", number)
-    assert (mine.returncode, "keeps to the cpus of its rank" in mine.stdout) == (0, True), mine.stdout
+    assert (mine.returncode, "stays on the cpus of its rank" in mine.stdout) == (0, True), mine.stdout
     rank_1 = re.search(r"^ +1 +(\d+) ", mine.stdout, re.MULTILINE)[1]
     assert ronde("run", "--where", rank_1).stdout.startswith(f"job {number}:"), "a process of it means it too"
     (tmp_path / "go").touch()
@@ -152,7 +152,7 @@ def test_where_finds_jobs_and_names_threads_that_sit_elsewhere(start, ronde, tmp
     job.signal(15)
     assert job.wait() == 143
     gone = ronde("run", "--where", number)
-    assert gone.returncode == 2 and f"there is no job {number} here" in gone.stderr
+    assert gone.returncode == 2 and f"there is no job {number} on this machine" in gone.stderr
 
 
 def await_files(folder, name: str) -> None:

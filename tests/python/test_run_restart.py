@@ -25,11 +25,11 @@ def test_the_delay_grows_and_restarts_end(sh):
     assert done.returncode == 137
     assert "starting again in 1 s, restart 1 of 2 (exit code 137)\n" in done.stderr
     assert "starting again in 2 s, restart 2 of 2 (exit code 137)\n" in done.stderr
-    assert done.stderr.endswith("not started again: 2 restarts did not help\n")
+    assert done.stderr.endswith("not started again: the job failed after 2 restarts\n")
     assert time.monotonic() - begin >= 3
 
 
-@pytest.mark.parametrize(("code", "said"), [(2, "stands for wrong input"), (75, "")])
+@pytest.mark.parametrize(("code", "said"), [(2, "means wrong input"), (75, "")])
 def test_not_what_would_not_help(sh, code, said):
     done = sh(1, f"echo attempt $RONDE__ATTEMPT; exit {code}", "--restart", "3")
     assert (done.returncode, done.stdout) == (code, "[0] attempt 1\n")

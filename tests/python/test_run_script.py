@@ -43,7 +43,7 @@ def test_a_script_in_a_job_starts_what_was_asked_for(ronde, fakes, build_dir, tm
     ("arguments", "parts"),
     [
         (["--script", "cron", "-n", "4"], ["cron", "pbs"]),
-        (["--script", "slurm"], ["how many ranks"]),
+        (["--script", "slurm"], ["missing number of ranks"]),
         (["--script", "slurm", "-n", "5", "--nodes", "2"], ["5 ranks"]),
         (["--script", "slurm", "-n", "4", "--time", "soon"], ["--time soon"]),
         (["--script", "slurm", "-n", "4", "--time", "0s"], ["--time 0s"]),

@@ -61,7 +61,7 @@ def test_a_folder_is_copied_once_and_found_the_next_time(run, data, scratch, env
     assert stat.S_IMODE((scratch / "ronde-ann").stat().st_mode) == 0o700, "others need not see it"
 
     again = run(*arguments, env=env)
-    assert again.stderr == f"data is staged already: {place}; ranks find it as $STAGE_DIR\n"
+    assert again.stderr == f"data is already staged: {place}; ranks find it as $STAGE_DIR\n"
 
 
 @pytest.mark.parametrize("change", ["source", "copy", "lost", "more"])
@@ -91,7 +91,7 @@ def test_what_was_not_staged_is_never_removed(run, data, scratch, env):
     shutil.rmtree(place)
     assert run("-n", "1", "--stage", "data", "true", env=env).returncode == 0
     (place / "thesis").write_text("years of work\n")
-    assert "staged already" in run("-n", "1", "--stage", "data", "true", env=env).stderr, "more there does no harm"
+    assert "already staged" in run("-n", "1", "--stage", "data", "true", env=env).stderr, "more there does no harm"
     (data / "labels").write_text("changed\n")
     refused = run("-n", "1", "--stage", "data", "true", env=env)
     assert refused.returncode == 2 and "such as thesis" in refused.stderr
@@ -109,7 +109,7 @@ def test_archives_are_unpacked(run, data, scratch, env, tmp_path, ending):
     done = run("-n", "1", "--stage", archive.name, "cat", "{stage:pets}/labels", env=env)
     assert done.stdout == "[0] 0 1\n", done.stderr
     assert same(data, scratch / "ronde-ann/pets")
-    assert "staged already" in run("-n", "1", "--stage", archive.name, "true", env=env).stderr
+    assert "already staged" in run("-n", "1", "--stage", archive.name, "true", env=env).stderr
 
 
 def test_an_archive_that_is_broken_leaves_nothing(run, scratch, env, tmp_path):
@@ -148,9 +148,9 @@ def test_one_file_and_names_and_places(run, data, scratch, env, tmp_path):
     ("flags", "parts"),
     [
         (["--stage", "nowhere"], ["--stage nowhere", "no such file"]),
-        (["--stage", "data", "--stage", "data"], ["two are called data"]),
+        (["--stage", "data", "--stage", "data"], ["two items are called data"]),
         (["--stage", "data:"], ["--stage data:"]),
-        (["--stage", "data:a/b"], ["a name or a full path"]),
+        (["--stage", "data:a/b"], ["a name or an absolute path"]),
         (["--stage", "data", "--stage-to", "/no/such"], ["/no/such cannot be written to", "--stage-to"]),
         (["--stage", "data:/no/such/place"], ["/no/such cannot be written to"]),
         (["--unstage", ":x"], ["--unstage"]),
@@ -171,7 +171,11 @@ def test_no_room_is_said_before_anything_is_copied(run, env, tmp_path):
         file.truncate(size)
     done = run("-n", "1", "--stage", "huge", "true", env=env)
     assert done.returncode == 2
-    assert "no room on this node for" in done.stderr and "/tmp has" in done.stderr and "scratch has" in done.stderr
+    assert (
+        "not enough space on this node for" in done.stderr
+        and "/tmp has" in done.stderr
+        and "scratch has" in done.stderr
+    )
 
 
 def test_a_command_that_is_not_there_is_found_before_the_copying(run, data, scratch, env):
@@ -262,7 +266,7 @@ def test_results_are_brought_back_also_when_the_job_fails(run, scratch, env, tmp
     assert done.returncode == 4
     assert (tmp_path / "results/logs/1").read_text() == "rank 1\n"
     assert (tmp_path / "results/older").read_text() == "stays"
-    assert f"results is brought back to {tmp_path}/results: " in done.stderr
+    assert f"results was copied back to {tmp_path}/results: " in done.stderr
     assert os.listdir(scratch / "ronde-ann") == [], "and removed from the node"
 
 
@@ -270,7 +274,7 @@ def test_results_elsewhere_and_none_at_all(run, scratch, env, tmp_path):
     done = run("-n", "1", "--unstage", "res:back/here", "bash", "-c", "echo 1 > {unstage:res}/x", env=env)
     assert (tmp_path / "back/here/x").read_text() == "1\n", done.stderr
     none = run("-n", "1", "--unstage", "res:back/none", "true", env=env)
-    assert none.returncode == 0 and "has left nothing in" in none.stderr
+    assert none.returncode == 0 and "left no results in" in none.stderr
     assert not (tmp_path / "back/none").exists()
     full = tmp_path / "by-itself"
     done = run("-n", "1", "--unstage", f"{full}:copy", "bash", "-c", "mkdir {unstage}; echo 2 > {unstage}/y", env=env)

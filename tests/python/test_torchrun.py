@@ -51,4 +51,4 @@ def test_a_rank_that_does_not_come_is_named(build_dir, clean_env, tmp_path, mark
     words = [build_dir / "ronde", *TRAIN, "--comm-start-timeout", "1s"]
     done = subprocess.run(words, env=kept | env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert re.search(r"ranks 1, 2 did not come .*rank 0 waited", done.stderr), done.stderr
+    assert re.search(r"ranks 1, 2 did not arrive .*rank 0 waited", done.stderr), done.stderr

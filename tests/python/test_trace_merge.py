@@ -227,8 +227,8 @@ def test_what_is_readable_is_merged_and_the_rest_is_named(recorded, ronde, tmp_p
         done = ronde("trace", "merge", str(folder), "--format", format)
         assert done.returncode == 0, done.stderr
         assert re.search(rf"'{cut}' is damaged at byte \d+", done.stderr)
-        assert f"'{nonsense}' is no trace file" in done.stderr
-        assert "of 4 ranks, these left no readable trace: 2, 3" in done.stderr
+        assert f"'{nonsense}' is not a trace file" in done.stderr
+        assert "of 4 ranks, these have no readable trace: 2, 3" in done.stderr
         assert "rank 0 was recorded in two files" in done.stderr
         assert done.stdout.startswith(f"{folder / name}: 2 ranks")
         if format == "perfetto":
@@ -253,13 +253,13 @@ def test_wrong_input_is_refused_in_a_sentence(recorded, ronde, tmp_path):
     refused(ronde("trace", "merge", "empty"), "holds no trace")
     refused(ronde("trace", "merge", "nowhere"), "there is no 'nowhere'")
     refused(ronde("trace", "merge", str(recorded), "--format", "pdf"), "perfetto, chrome, otf2")
-    refused(ronde("trace", "merge"), "which traces?")
+    refused(ronde("trace", "merge"), "missing trace folder")
     refused(ronde("trace", "merge", str(recorded), "-o", "x", "--steps", "900.."), "none of the steps")
     own = str(file_in(recorded, 1))
     refused(ronde("trace", "merge", str(recorded), "-o", own), "would be written over")
     refused(ronde("trace", "merge", str(recorded), "-o", "empty"), "is a folder")
     (tmp_path / "empty" / "trace-00000.perfetto-trace").write_text("hello")
-    refused(ronde("trace", "merge", "empty"), "is no trace file")
+    refused(ronde("trace", "merge", "empty"), "is not a trace file")
     assert not (tmp_path / "x").exists() and not (tmp_path / "x.partial").exists()
 
 

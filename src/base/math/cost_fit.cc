@@ -19,10 +19,10 @@ double median(std::vector<double> values) {
 void check(std::span<const CostPoint> points) {
   for (const CostPoint& point : points)
     if (!(point.us > 0) || !std::isfinite(point.us) || !(point.bytes >= 0) || !std::isfinite(point.bytes))
-      throw Error::bad_input("a cost cannot be fitted to {} bytes in {} us", point.bytes, point.us);
+      throw Error::bad_input("cannot fit a cost to a measurement of {} bytes in {} us", point.bytes, point.us);
   const auto other = [&](const CostPoint& point) { return point.bytes != points.front().bytes; };
   if (std::ranges::none_of(points, other))
-    throw Error::bad_input("latency and bandwidth cannot be told from {} of one size; two sizes are the least",
+    throw Error::bad_input("latency and bandwidth need measurements of at least two sizes, got {} of one size",
                            points.size() == 1 ? "a measurement" : "measurements");
 }
 
@@ -78,7 +78,7 @@ CostFit fit_weighted(std::span<const CostPoint> points, std::span<const double> 
 }  // namespace
 
 CostFit fit_cost(std::span<const CostPoint> points) {
-  if (points.empty()) throw Error::bad_input("latency and bandwidth cannot be told from no measurement");
+  if (points.empty()) throw Error::bad_input("latency and bandwidth need measurements of at least two sizes, got none");
   check(points);
   constexpr int kRounds = 50;
   constexpr double kLeastScale = 1e-3;  // a thousandth is as good as exact

@@ -10,7 +10,7 @@ std::optional<std::int64_t> parse_bound(std::string_view bound, std::string_view
   if (bound.empty()) return std::nullopt;
   const auto step = parse_number<std::int64_t>(bound);
   if (!step || *step < 0)
-    throw Error::bad_input("'{}' is no window of steps: '{}' is not a step number (a window reads 100..120)", text,
+    throw Error::bad_input("'{}' is not a range of steps: '{}' is not a step number; write for instance 100..120", text,
                            bound);
   return step;
 }
@@ -21,11 +21,11 @@ StepWindow parse_step_window(std::string_view text) {
   if (text.empty()) return {};
   const auto dots = text.find("..");
   if (dots == std::string_view::npos)
-    throw Error::bad_input("'{}' is no window of steps: it reads 100..120, 100.. or ..120", text);
+    throw Error::bad_input("'{}' is not a range of steps; write for instance 100..120, 100.. or ..120", text);
   const StepWindow window{.first = parse_bound(text.substr(0, dots), text),
                           .last = parse_bound(text.substr(dots + 2), text)};
   if (window.first && window.last && *window.first > *window.last)
-    throw Error::bad_input("'{}' is an empty window of steps: {} comes after {}", text, *window.first, *window.last);
+    throw Error::bad_input("'{}' is an empty range of steps: {} comes after {}", text, *window.first, *window.last);
   return window;
 }
 

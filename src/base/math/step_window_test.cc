@@ -40,7 +40,7 @@ TEST(StepWindow, SaysWhatIsWrong) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    EXPECT_EQ(error.message(), "'120..100' is an empty window of steps: 120 comes after 100");
+    EXPECT_EQ(error.message(), "'120..100' is an empty range of steps: 120 comes after 100");
   }
 }
 

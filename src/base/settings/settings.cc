@@ -41,7 +41,7 @@ std::string toml_text(const toml::node& node, const std::string& origin, const s
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  throw Error::bad_input("{}: '{}' must be a text, a number or true/false", origin, key);
+  throw Error::bad_input("{}: '{}' must be a string, a number or true/false", origin, key);
 }
 
 void read_table(Settings& settings, const toml::table& table, const std::string& name, const std::string& prefix) {
@@ -52,7 +52,7 @@ void read_table(Settings& settings, const toml::table& table, const std::string&
       continue;
     }
     const std::string origin = fmt::format("{}:{}", name, node.source().begin.line);
-    if (full == "config") throw Error::bad_input("{}: a settings file cannot name another one", origin);
+    if (full == "config") throw Error::bad_input("{}: a settings file cannot name another settings file", origin);
     settings.set(full, toml_text(node, origin, full), origin);
   }
 }
@@ -132,7 +132,7 @@ std::string settings_as_markdown() {
       "two.\n\n"
       "A setting comes from a TOML file (`--config FILE`), an environment variable or a flag; the later one wins.\n"
       "Sizes take units (`64MiB`, `1GB`), times too (`30s`, `2ms`). A value that does not parse, or a `RONDE_*`\n"
-      "variable that is no setting, stops the program with exit code 2.\n\n"
+      "variable that names no setting, stops the program with exit code 2.\n\n"
       "| key (TOML) | takes | default | flag | variable | what it does |\n|---|---|---|---|---|---|\n";
   for (const Setting& setting : kSettings) {
     std::string takes(setting.range.empty() ? name(setting.type) : setting.range);

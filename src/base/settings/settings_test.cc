@@ -65,7 +65,7 @@ TEST(Setting, RefusesWrongValues) {
   EXPECT_EQ(refuse(SettingType::Int, "1..64", "65"), "'65' is above 64");
   EXPECT_EQ(refuse(SettingType::Bytes, "64KiB..", "1kB"), "'1kB' is below 64KiB");
   EXPECT_EQ(refuse(SettingType::Duration, "..1h", "2h"), "'2h' is above 1h");
-  EXPECT_EQ(refuse(SettingType::Steps, "", "5..3"), "'5..3' is an empty window of steps: 5 comes after 3");
+  EXPECT_EQ(refuse(SettingType::Steps, "", "5..3"), "'5..3' is an empty range of steps: 5 comes after 3");
   EXPECT_EQ(refuse(SettingType::Choice, "a|b", "c"), "'c' is not one of a, b");
 }
 
@@ -107,9 +107,9 @@ TEST(Settings, WrongInputNamesKeyValueAndSource) {
   EXPECT_EQ(message_of([&] { settings.read_toml_text("[trace]\n\nbyets = 3\n", "run.toml"); }),
             "run.toml:3: there is no setting 'trace.byets'; did you mean trace.bytes?");
   EXPECT_EQ(message_of([&] { settings.read_toml_text("[trace]\nbytes = [1]\n", "run.toml"); }),
-            "run.toml:2: 'trace.bytes' must be a text, a number or true/false");
+            "run.toml:2: 'trace.bytes' must be a string, a number or true/false");
   EXPECT_EQ(message_of([&] { settings.read_toml_text("config = 'b.toml'", "a.toml"); }),
-            "a.toml:1: a settings file cannot name another one");
+            "a.toml:1: a settings file cannot name another settings file");
   EXPECT_TRUE(
       message_of([&] { settings.read_toml_text("x = = 3", "run.toml"); }).starts_with("run.toml:1: not valid TOML: "));
   EXPECT_EQ(message_of([&] { Settings::load(Environment{}, {{"config", "/no/such.toml"}}); }),

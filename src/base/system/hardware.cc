@@ -191,14 +191,15 @@ const Hardware& find_hardware(std::string_view name) {
   const auto several = with_words(words_of(name));
   if (several.size() == 1) return *several.front();
   if (several.size() > 1)
-    throw Error::bad_input("hardware '{}' may be any of {}; say which", name, join(names_of(several), ", "));
+    throw Error::bad_input("hardware '{}' is ambiguous: it may be any of {}; name one of them", name,
+                           join(names_of(several), ", "));
   std::vector<std::string> names;
   for (const Hardware& one : kHardware)
     for (const std::string_view known : names_of(one)) names.emplace_back(known);
   const auto near = nearest(name, names);
   std::vector<const Hardware*> all;
   for (const Hardware& one : kHardware) all.push_back(&one);
-  throw Error::bad_input("no published figures of hardware '{}'{}; there are those of {}", name,
+  throw Error::bad_input("no published figures for hardware '{}'{}; known hardware: {}", name,
                          near ? fmt::format(" (did you mean {}?)", *near) : std::string(), join(names_of(all), ", "));
 }
 

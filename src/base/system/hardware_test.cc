@@ -91,10 +91,11 @@ TEST(Hardware, AUserMayWriteLess) {
 }
 
 TEST(Hardware, WhatIsUnclearOrUnknownIsSaid) {
-  EXPECT_EQ(refusal("V100-SXM2"), "hardware 'V100-SXM2' may be any of V100-SXM2-16GB, V100-SXM2-32GB; say which");
+  EXPECT_EQ(refusal("V100-SXM2"),
+            "hardware 'V100-SXM2' is ambiguous: it may be any of V100-SXM2-16GB, V100-SXM2-32GB; name one of them");
   EXPECT_NE(refusal("H20O").find("did you mean H200?"), std::string::npos);
   EXPECT_NE(refusal("").find("no published figures"), std::string::npos);
-  EXPECT_NE(refusal("abacus").find("there are those of K40, K80"), std::string::npos);
+  EXPECT_NE(refusal("abacus").find("known hardware: K40, K80"), std::string::npos);
 }
 
 TEST(Hardware, TwoSocketsDoTwiceAsMuch) {

@@ -40,9 +40,10 @@ constexpr std::pair<const char*, double MachineRates::*> kRates[] = {
 double number_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end()) throw Error::bad_input("'{}' is missing", key);
-  if (!found->is_number()) throw Error::bad_input("'{}' is no number", key);
+  if (!found->is_number()) throw Error::bad_input("'{}' is not a number", key);
   const double value = found->get<double>();
-  if (!std::isfinite(value) || value < 0) throw Error::bad_input("'{}' is {}, which no machine is", key, value);
+  if (!std::isfinite(value) || value < 0)
+    throw Error::bad_input("'{}' must be a finite number of at least 0, got {}", key, value);
   return value;
 }
 
@@ -84,7 +85,7 @@ nlohmann::ordered_json rates_to_json(const MachineRates& rates) {
 
 MachineRates rates_from_json(const nlohmann::ordered_json& json) {
   if (!json.is_object() || !json.contains("roofline") || json["roofline"] != kVersion)
-    throw Error::bad_input("it is not what 'ronde bench roofline' of this version writes");
+    throw Error::bad_input("not a file written by 'ronde bench roofline' of this version");
   MachineRates rates;
   if (!json.contains("name") || !json["name"].is_string()) throw Error::bad_input("'name' is missing");
   rates.name = json["name"].get<std::string>();

@@ -69,7 +69,7 @@ std::uint64_t parse_bytes(std::string_view text) {
     throw Error::bad_input("'{}' is not a size: unknown unit '{}'; use B, KiB, MiB, GiB, TiB or kB, MB, GB, TB", text,
                            quantity->unit);
   const double bytes = quantity->number * *factor;
-  if (bytes < 0 || bytes > kTooLarge) throw Error::bad_input("'{}' is not a size that a computer has", text);
+  if (bytes < 0 || bytes > kTooLarge) throw Error::bad_input("'{}' is not a size between 0 and 8 EiB", text);
   if (bytes != std::floor(bytes)) throw Error::bad_input("'{}' is not a whole number of bytes", text);
   return static_cast<std::uint64_t>(bytes);
 }
@@ -84,7 +84,7 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
     throw Error::bad_input("'{}' is not a time: unknown unit '{}'; use ns, us, ms, s, min, h or d", text,
                            quantity->unit);
   const double ns = quantity->number * *factor;
-  if (ns < 0 || ns > kTooLarge) throw Error::bad_input("'{}' is not a time that can be waited for", text);
+  if (ns < 0 || ns > kTooLarge) throw Error::bad_input("'{}' is not a time between 0 and 292 years", text);
   return std::chrono::nanoseconds(std::llround(ns));
 }
 

@@ -49,7 +49,7 @@ data::SourceOptions source_of(const Flags& flags, const Context& context) {
 int bench(const Flags& flags, const Context& context) {
   data::PipelineOptions pipeline = data::pipeline_options(context.settings);
   pipeline.say = [log = context.log](const std::string& sentence) { log.warn("{}", sentence); };
-  if (flags.formats && flags.path.empty()) throw Error::bad_input("--formats: which pictures? Name a folder or a file");
+  if (flags.formats && flags.path.empty()) throw Error::bad_input("--formats: missing folder or file of images");
   const bench::DataOptions options{.source = source_of(flags, context),
                                    .pipeline = pipeline,
                                    .batch = parse_count("--batch", flags.batch, 64, kMostBatch),
@@ -69,19 +69,21 @@ int bench(const Flags& flags, const Context& context) {
 void add_data_bench(CLI::App& data, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<Flags>();
   CLI::App* bench_command = data.get_subcommand("bench");
-  bench_command->add_option("PATH", flags->path, "Files of samples; none: generated photographs only");
+  bench_command->add_option("PATH", flags->path, "Folder or file of samples; without it: generated photographs only");
   add_format_flag(*bench_command, flags->format);
-  bench_command->add_option("--batch", flags->batch, "Samples of a batch, default 64")->type_name("SAMPLES");
-  bench_command->add_option("--turns", flags->turns, "Turns that each contestant gets, default 5")->type_name("TURNS");
+  bench_command->add_option("--batch", flags->batch, "Samples per batch, default 64")->type_name("SAMPLES");
+  bench_command->add_option("--turns", flags->turns, "Turns per contestant, default 5")->type_name("TURNS");
   bench_command->add_flag("--compare", flags->compare,
-                          "Beside torch's DataLoader and tf.data, where Python has them; for image folders");
-  bench_command->add_option("--python", flags->python, "The Python that has them; default: .peers, .venv or python3")
+                          "Compare with torch's DataLoader and tf.data, if Python has them; for image folders");
+  bench_command
+      ->add_option("--python", flags->python,
+                   "With --compare: Python in which they are installed; default: .peers, .venv or python3")
       ->type_name("PROGRAM");
   bench_command->add_flag("--formats", flags->formats,
-                          "Reading alone, from a copy in each format: cold and warm, in order and shuffled");
-  bench_command->add_option("--dir", flags->folder, "--formats: the folder for the copies, default here")
+                          "Measure only reading, from a copy in each format: cold and warm, in order and shuffled");
+  bench_command->add_option("--dir", flags->folder, "With --formats: folder for the copies, default the current one")
       ->type_name("FOLDER");
-  bench_command->add_flag("--json", flags->json, "For scripts");
+  bench_command->add_flag("--json", flags->json, "Print JSON for scripts");
   bench_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return bench(*flags, context); }; });
 }

@@ -9,18 +9,18 @@
 namespace ronde::cli {
 
 data::RecordsOptions records_options(const std::string& path, const std::string& format, const Context& context) {
-  if (path.empty()) throw Error::bad_input("which data? Name a folder or a file");
+  if (path.empty()) throw Error::bad_input("missing folder or file of samples");
   return {.path = path,
           .format = format.empty() ? "auto" : format,
           .image = context.settings.get<"data.image">(),
           .label = context.settings.get<"data.label">(),
           .cache = data::index_folder(context.environment),
-          .progress = ProgressBar("looking at " + path, "files")};
+          .progress = ProgressBar("scanning " + path, "files")};
 }
 
 void add_format_flag(CLI::App& command, std::string& format) {
   const auto names = data::record_formats();
-  command.add_option("--format", format, "What it is: " + join(names, ", ") + "; default: as it looks")
+  command.add_option("--format", format, "Format of the samples: " + join(names, ", ") + "; default: detected")
       ->type_name("FORMAT");
 }
 

@@ -50,8 +50,9 @@ void print(const data::Inspection& found) {
   if (found.chunks > 1) table.add({"chunks", std::to_string(found.chunks)});
   if (!found.keys.empty()) table.add({"first keys", some_of(found.keys)});
   if (found.read > 0)
-    table.add({"a sample", fmt::format("{} to {}, median {} (of {} that were read)", format_bytes(found.sizes.least),
-                                       format_bytes(found.sizes.most), format_bytes(found.sizes.median), found.read)});
+    table.add(
+        {"sample size", fmt::format("{} to {}, median {} (of {} read)", format_bytes(found.sizes.least),
+                                    format_bytes(found.sizes.most), format_bytes(found.sizes.median), found.read)});
   for (const auto& array : found.arrays)
     table.add({"  " + array.name, array.samples == found.read
                                       ? array.type
@@ -74,11 +75,11 @@ int inspect(const InspectFlags& flags, const Context& context) {
 
 void add_data_inspect(CLI::App& data, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App* inspect_command =
-      data.add_subcommand("inspect", "What data holds: samples, classes, arrays and their sizes, from some of it");
-  inspect_command->add_option("PATH", flags->path, "Folder or file of samples, of any format");
+  CLI::App* inspect_command = data.add_subcommand(
+      "inspect", "Show what data contains: samples, classes, arrays and their sizes, from a part of the samples");
+  inspect_command->add_option("PATH", flags->path, "Folder or file of samples, in any format");
   add_format_flag(*inspect_command, flags->format);
-  inspect_command->add_flag("--json", flags->json, "For scripts");
+  inspect_command->add_flag("--json", flags->json, "Print JSON for scripts");
   inspect_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return inspect(*flags, context); }; });
 }

@@ -50,8 +50,8 @@ int verify(const VerifyFlags& flags, const Context& context) {
              counted(static_cast<std::size_t>(found.samples), "sample"), format_bytes(found.bytes),
              found.pictures == 0
                  ? ""
-                 : fmt::format(", {} looked into", counted(static_cast<std::size_t>(found.pictures), "picture")),
-             found.bad.empty() ? "all are sound" : fmt::format("{} bad", found.bad.size()));
+                 : fmt::format(", {} checked", counted(static_cast<std::size_t>(found.pictures), "picture")),
+             found.bad.empty() ? "no errors found" : fmt::format("{} bad", found.bad.size()));
   return found.bad.empty() ? 0 : 1;
 }
 
@@ -60,11 +60,12 @@ int verify(const VerifyFlags& flags, const Context& context) {
 void add_data_verify(CLI::App& data, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* verify_command = data.add_subcommand(
-      "verify", "Read everything: checksums, headers of pictures, classes. Names all that is bad; exit code 1 if any");
-  verify_command->add_option("PATH", flags->path, "Folder or file of samples, of any format");
+      "verify",
+      "Read everything: checksums, image headers, classes. Lists everything that is bad; exit code 1 if anything is");
+  verify_command->add_option("PATH", flags->path, "Folder or file of samples, in any format");
   add_format_flag(*verify_command, flags->format);
-  verify_command->add_flag("--decode", flags->decode, "Decode all of every JPEG and PNG, not only its header");
-  verify_command->add_flag("--json", flags->json, "For scripts");
+  verify_command->add_flag("--decode", flags->decode, "Decode every JPEG and PNG completely, not only its header");
+  verify_command->add_flag("--json", flags->json, "Print JSON for scripts");
   verify_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return verify(*flags, context); }; });
 }

@@ -29,7 +29,7 @@ void add_setting_flags(CLI::App& app, Flags& flags) {
       flags.push_back({pair.substr(0, equals), pair.substr(equals + 1), "--set " + pair.substr(0, equals)});
     }
   };
-  app.add_option_function<std::vector<std::string>>("--set", split_pair, "Any setting: trace.bytes=64MiB")
+  app.add_option_function<std::vector<std::string>>("--set", split_pair, "Set any setting: trace.bytes=64MiB")
       ->type_name("KEY=VALUE");
   app.footer("Every setting is a flag too (--trace-bytes 64MiB); 'ronde info --settings' lists them.");
 }
@@ -63,16 +63,16 @@ Error wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
   for (std::size_t i = 1; i < chosen.size(); ++i) name += chosen[i]->get_name() + " ";
   const std::string help = fmt::format("'ronde {}--help'", name);
   const auto left = app.remaining(true);
-  if (left.empty()) return Error::bad_input("{}; {} explains", error.what(), help);
+  if (left.empty()) return Error::bad_input("{}; see {}", error.what(), help);
   const std::string word(split(left.front(), '=').front());
   std::vector<std::string> candidates = flags_of(*chosen.back());
   for (const CLI::App* known : app.get_subcommands({}))
-    if (known->get_name() == word) return Error::bad_input("'{}' is a command of its own: ronde {}", word, word);
+    if (known->get_name() == word) return Error::bad_input("'{}' is a separate command: ronde {}", word, word);
   for (const CLI::App* level : chosen)
     for (const CLI::App* known : level->get_subcommands({})) candidates.push_back(known->get_name());
   const auto meant = nearest(word, candidates);
-  return Error::bad_input("'{}' is not known here; {}", word,
-                          meant ? "did you mean " + *meant + "?" : help + " lists what is");
+  return Error::bad_input("unknown argument '{}'; {}", word,
+                          meant ? "did you mean " + *meant + "?" : help + " lists the known ones");
 }
 
 }  // namespace

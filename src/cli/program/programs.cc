@@ -52,7 +52,7 @@ void become(std::string_view program, std::span<const char* const> arguments) {
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
   throw Error::bad_input(
-      "this command is in the program {}, which cannot be started ({}): build or install it beside ronde",
+      "this command is in the program {}, which cannot be started ({}): build or install it next to ronde",
       path.string(), std::generic_category().message(errno));
 }
 

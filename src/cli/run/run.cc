@@ -65,7 +65,7 @@ void add_deadline(Environment::Variables& settings, const Context& context) {
   }
   const auto left = seconds(end) - duration_cast<seconds>(now.time_since_epoch());
   if (left < seconds(0))
-    context.log.warn("this job's time is over since {}", format_duration(-left));
+    context.log.warn("this job's time ended {} ago", format_duration(-left));
   else
     context.log.info("this job ends in {}", format_duration(left));
 }
@@ -109,44 +109,46 @@ int run_or_print(const RunFlags& flags, const RunLine& line, const Context& cont
 
 void add_where_flags(CLI::App& run, RunFlags& flags) {
   const std::string group = "Where ranks run";
-  run.add_option("-n,--num-proc", flags.ranks, "How many ranks (also -np); default: as many as the hosts have slots")
+  run.add_option("-n,--num-proc", flags.ranks, "Number of ranks (also -np); default: the number of slots of the hosts")
       ->type_name("N")
       ->group(group);
   run.add_option("-H,--hosts", flags.hosts, "Machines and their slots, as node1:4,node2:4")
       ->type_name("HOSTS")
       ->group(group);
-  run.add_option("--hostfile", flags.hostfile, "The same from a file: 'node1 slots=4', 'node1:4', or a line a slot")
+  run.add_option("--hostfile", flags.hostfile, "The same from a file: 'node1 slots=4', 'node1:4', or one line per slot")
       ->type_name("FILE")
       ->group(group);
-  run.add_option("--ranks-per-node", flags.per_host, "Slots of every machine")->type_name("N")->group(group);
+  run.add_option("--ranks-per-node", flags.per_host, "Slots per machine")->type_name("N")->group(group);
   run.add_flag("--check", flags.check,
-               "Start nothing, but look in seconds whether it would run well: every rank, machine and link")
+               "Start nothing, but check in seconds whether it would run well: every rank, machine and link")
       ->group(group);
   run.add_flag("--oversubscribe", flags.oversubscribe, "Allow more ranks than slots")->group(group);
 }
 
 void add_launcher_flags(CLI::App& run, RunFlags& flags) {
   const std::string group = "How ranks on other machines are started";
-  run.add_option("--launcher", flags.launcher, "By which program: auto, mpirun, hydra, srun or jsrun")
+  run.add_option("--launcher", flags.launcher, "Program that starts them: auto, mpirun, hydra, srun or jsrun")
       ->type_name("NAME")
       ->group(group);
-  run.add_option("--mpi-args", flags.mpi_args, "More words for that program: --mpi-args '--mca btl tcp,self'")
+  run.add_option("--mpi-args", flags.mpi_args, "More arguments for that program: --mpi-args '--mca btl tcp,self'")
       ->type_name("WORDS")
       ->group(group);
-  run.add_option("--binding-args", flags.binding_args, "Let that program bind ranks, by these words of it")
+  run.add_option("--binding-args", flags.binding_args, "Let that program bind ranks, with these arguments")
       ->type_name("WORDS")
       ->group(group);
-  run.add_flag("--tcp", flags.tcp, "Open MPI: nothing but TCP between machines")->group(group);
-  run.add_flag("--dry-run", flags.dry_run, "Print what would be started, ready to be pasted, and start nothing")
+  run.add_flag("--tcp", flags.tcp, "Open MPI: use only TCP between machines")->group(group);
+  run.add_flag("--dry-run", flags.dry_run,
+               "Print the commands that would be started, ready to paste, and start nothing")
       ->group(group);
 }
 
 void add_container_flags(CLI::App& run, RunFlags& flags) {
   const std::string group = "Containers";
-  run.add_option("--container", flags.container.image, "Run ranks in this image, by apptainer or singularity")
+  run.add_option("--container", flags.container.image, "Run ranks in this image, with apptainer or singularity")
       ->type_name("IMAGE")
       ->group(group);
-  run.add_option("--container-bind", flags.container.binds, "A folder for the container: /data or /data:/inside:ro")
+  run.add_option("--container-bind", flags.container.binds,
+                 "Folder to mount in the container: /data or /data:/inside:ro")
       ->type_name("A:B")
       ->expected(1)
       ->group(group);
@@ -157,22 +159,24 @@ void add_script_flags(CLI::App& run, RunFlags& flags) {
   run.add_option("--script", flags.script, "Print a script for slurm, lsf or pbs that does this, and start nothing")
       ->type_name("SYSTEM")
       ->group(group);
-  run.add_option("--nodes", flags.nodes, "How many machines (or: -n and --ranks-per-node)")
+  run.add_option("--nodes", flags.nodes, "Number of machines (or: -n and --ranks-per-node)")
       ->type_name("N")
       ->group(group);
   run.add_option("--time", flags.time, "Time limit, as 90min or 2h; default 1h")->type_name("TIME")->group(group);
-  run.add_option("--gpus-per-node", flags.gpus, "GPUs of each machine; default: none")->type_name("N")->group(group);
-  run.add_option("--account", flags.account, "Who pays")->type_name("NAME")->group(group);
+  run.add_option("--gpus-per-node", flags.gpus, "GPUs per machine; default: none")->type_name("N")->group(group);
+  run.add_option("--account", flags.account, "Account to charge")->type_name("NAME")->group(group);
   run.add_option("--queue", flags.queue, "Queue or partition")->type_name("NAME")->group(group);
   run.add_option("--job-name", flags.job_name, "Name of the job; default: ronde")->type_name("NAME")->group(group);
 }
 
 void add_horovod_flags(CLI::App& run, RunFlags& flags) {
-  const std::string group = "As horovodrun has them (all its other flags are understood too)";
-  run.add_flag("--horovod", flags.horovod,
-               "For Python scripts that import horovod: they get Ronde instead, and find HOROVOD_RANK and the like")
+  const std::string group = "Flags of horovodrun (all its other flags are understood too)";
+  run.add_flag(
+         "--horovod", flags.horovod,
+         "For Python scripts that import horovod: they get Ronde instead, with HOROVOD_RANK and similar variables")
       ->group(group);
-  run.add_flag("--check-build", flags.check_build, "What is built in, and which launchers are here (also -cb)")
+  run.add_flag("--check-build", flags.check_build,
+               "Print what is built in and which launchers are installed (also -cb)")
       ->group(group);
   run.add_option("--config-file", flags.config_file, "Flags of horovodrun from a YAML file")
       ->type_name("FILE")
@@ -183,8 +187,8 @@ void check_command(const RunFlags& flags, const RunLine& line) {
   parse_count("-n", flags.ranks, kMostRanks);
   if (!line.command.empty() || flags.check) return;
   if (flags.ranks.empty())
-    throw Error::bad_input("say how many ranks, and what to run: ronde run -n 4 python train.py");
-  throw Error::bad_input("say what to run: ronde run -n {} python train.py", flags.ranks);
+    throw Error::bad_input("missing number of ranks and command: ronde run -n 4 python train.py");
+  throw Error::bad_input("missing command: ronde run -n {} python train.py", flags.ranks);
 }
 
 }  // namespace
@@ -212,7 +216,7 @@ int run_here(const RunRequest& request, const launch::HostPlan& plan, const Cont
   topology::BindingRequest binding = request.binding;
   binding.ranks = plan.placement.ranks;
   if (binding.ranks > kMostRanksHere)
-    throw Error::bad_input("{} ranks are more than one machine gets, {}", binding.ranks, kMostRanksHere);
+    throw Error::bad_input("{} ranks exceed the limit of one machine, {}", binding.ranks, kMostRanksHere);
   launch::Job job{.command = launch::in_container(request.flags.container, request.command, !machine.gpus.empty(),
                                                   context.environment),
                   .binding = topology::plan_binding(machine, binding),
@@ -246,10 +250,9 @@ void add_run(CLI::App& app, const RunLine& line, std::function<int(const Context
   run->footer(
       "ronde run -n N [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
       "Example: ronde run -n 4 python train.py --epochs 10\n"
-      "Inside a job of Slurm, LSF or PBS its machines are used, and nothing needs to be said: ronde run python "
-      "train.py\n"
-      "What follows the command belongs to it. Ranks find RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT\n"
-      "in their environment, as torchrun sets them. The first rank that fails stops the others.");
+      "Inside a job of Slurm, LSF or PBS the job's machines and ranks are used: ronde run python train.py\n"
+      "All arguments after the command are passed to it. Ranks find RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and\n"
+      "MASTER_PORT in their environment, as torchrun sets them. The first rank that fails stops the others.");
   run->callback([flags, &line, &command] {
     if (!flags->check_build && !flags->node.where) check_command(*flags, line);
     command = [flags, &line](const Context& context) { return run_or_print(*flags, line, context); };

@@ -28,8 +28,7 @@ std::vector<std::string> added_variables(const Context& context, const launch::J
 
 std::string describe_here(const launch::Job& job, const Context& context) {
   std::string text = fmt::format(
-      "# {} on this machine, {}; MASTER_PORT and the socket by which ranks find each other "
-      "are made at the start\n",
+      "# {} on this machine, {}; MASTER_PORT and the socket by which ranks find each other are created at the start\n",
       counted(job.binding.ranks.size(), "rank"), job.host);
   for (const topology::RankBinding& binding : job.binding.ranks) {
     std::vector<std::string> words = added_variables(context, job, binding);

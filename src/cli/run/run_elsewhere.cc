@@ -115,8 +115,8 @@ void warn_of_other_family(const LaunchRequest& launch, const Context& context) {
   if (starts == launch::MpiFamily::Unknown || launch.family == launch::MpiFamily::Unknown || starts == launch.family)
     return;
   context.log.warn(
-      "{} starts {}, but the MPI library of this build is {}: every rank would find itself alone; setting mpi.library "
-      "names another library, --launcher another launcher",
+      "{} starts {}, but the MPI library of this build is {}: every rank would run alone; choose another library with "
+      "mpi.library, or another launcher with --launcher",
       launch.launcher.program, name(starts), name(launch.family));
 }
 
@@ -167,7 +167,7 @@ int run_elsewhere(const RunRequest& request, const launch::HostPlan& plan, const
   LaunchRequest launch = decide(request, plan, context);
   warn_of_other_family(launch, context);
   if (launch.tcp && launch.launcher.kind != launch::LauncherKind::OpenMpi)
-    context.log.warn("--tcp is for Open MPI's mpirun; {} does not know it", name(launch.launcher.kind));
+    context.log.warn("--tcp works only with Open MPI's mpirun; {} does not support it", name(launch.launcher.kind));
   if (flags.dry_run) {
     launch.rank_command = rank_command(request, launch, {.attempt = 1, .relay = false});
     fmt::print("{}", describe(request, launch, launch_command(launch)));

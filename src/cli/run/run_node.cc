@@ -36,22 +36,22 @@ int threads_of_user(const Environment& environment) {
 }
 
 void add_output_flags(CLI::App& run, NodeFlags& flags) {
-  const std::string group = "What is shown";
-  run.add_option("--where", flags.where, "Check where threads of a running job sit; of all jobs without a number")
+  const std::string group = "Output";
+  run.add_option("--where", flags.where,
+                 "Check on which cpus the threads of a running job are; without a number, of all jobs")
       ->expected(0, 1)
       ->type_name("[PID|JOB]")
       ->group(group);
   run.add_option("--output-dir,--output-filename", flags.output_dir,
-                 "Folder for files rank.N.out and rank.N.err with what each rank says")
+                 "Folder for files rank.N.out and rank.N.err with the output of each rank")
       ->type_name("DIR")
       ->group(group);
-  run.add_flag("--quiet", flags.quiet, "Show the output of rank 0 alone, and the last lines of a rank that fails")
+  run.add_flag("--quiet", flags.quiet, "Show only the output of rank 0, and the last lines of a rank that fails")
       ->group(group);
   run.add_flag("--prefix-timestamp,--prefix-output-with-timestamp", flags.timestamps,
                "Put the time in front of every line")
       ->group(group);
-  run.add_flag("--verbose", flags.verbose, "Show the table of which rank has which cores, whatever the output is")
-      ->group(group);
+  run.add_flag("--verbose", flags.verbose, "Always show the table of which rank has which cores")->group(group);
 }
 
 void add_restart_flags(CLI::App& run, NodeFlags& flags) {
@@ -60,7 +60,7 @@ void add_restart_flags(CLI::App& run, NodeFlags& flags) {
       ->check(CLI::Range(0, kMostRestarts).description(""))
       ->type_name("N")
       ->group(group);
-  run.add_option("--min-n", flags.min_ranks, "Restart with as few ranks as this, without the node that failed")
+  run.add_option("--min-n", flags.min_ranks, "Allow a restart with as few as N ranks, without the node that failed")
       ->check(CLI::Range(1, kMostRanks).description(""))
       ->type_name("N")
       ->group(group);
@@ -73,7 +73,7 @@ void add_binding_flags(CLI::App& app, NodeFlags& flags) {
   app.add_option("--bind", flags.bind, "Which cores a rank gets: auto, none, core, numa, socket or gpu")
       ->type_name("POLICY")
       ->group(group);
-  app.add_option("--threads", flags.threads, "Compute threads a rank; default: OMP_NUM_THREADS, or as many as fit")
+  app.add_option("--threads", flags.threads, "Compute threads per rank; default: OMP_NUM_THREADS, or as many as fit")
       ->check(CLI::Range(1, kMostThreads).description(""))
       ->type_name("N")
       ->group(group);
@@ -83,24 +83,25 @@ void add_binding_flags(CLI::App& app, NodeFlags& flags) {
       ->type_name("use|idle")
       ->group(group);
   app.add_flag("--pin-threads", flags.pin_threads,
-               "Each OpenMP thread on one core; what the main thread starts is then confined to the first")
+               "Bind each OpenMP thread to one core; other threads that the main thread starts then share its core")
       ->group(group);
 }
 
 void add_stage_flags(CLI::App& app, NodeFlags& flags) {
   const std::string group = "Data on the node";
   app.add_option("--stage", flags.stage,
-                 "Copy, or unpack a tar or zip, to the node before the start; found as $STAGE_DIR or {stage}")
+                 "Copy a file or folder, or unpack a tar or zip, to the node before the start; ranks find it as "
+                 "$STAGE_DIR or {stage}")
       ->allow_extra_args(false)
       ->type_name("SRC[:DEST]")
       ->group(group);
   app.add_option("--unstage", flags.unstage,
-                 "Bring a folder of results back afterwards; found as $UNSTAGE_DIR or {unstage}")
+                 "Copy a folder of results back afterwards; ranks find it as $UNSTAGE_DIR or {unstage}")
       ->allow_extra_args(false)
       ->type_name("WHAT[:WHERE]")
       ->group(group);
   app.add_option("--stage-to", flags.stage_to,
-                 "Where both lie on the node, such as /dev/shm; default: SLURM_TMPDIR, TMPDIR or /tmp")
+                 "Folder on the node for both, such as /dev/shm; default: SLURM_TMPDIR, TMPDIR or /tmp")
       ->type_name("DIR")
       ->group(group);
 }
@@ -199,7 +200,8 @@ int run_staged(const NodeFlags& flags, launch::Job job, const Context& context) 
 
 int run_where(const std::string& which) {
   const auto processes = launch::choose_job(launch::running_ranks(), which);
-  if (processes.empty()) fmt::print("no job of yours runs on {}\n", topology::host_name());
+  if (processes.empty()) fmt::print("you have no running jobs on {}\
+", topology::host_name());
   fmt::print("{}", launch::describe_placements(processes));
   for (const launch::RankProcess& process : processes)
     if (!launch::stray_threads(process).empty()) return 1;

@@ -45,7 +45,7 @@ std::chrono::seconds time_limit(const RunFlags& flags) {
   } catch (const Error& error) {
     throw Error::bad_input("--time {}: {}", flags.time, error.message());
   }
-  throw Error::bad_input("--time {}: a job needs some time", flags.time);
+  throw Error::bad_input("--time {}: the time limit must be more than 0", flags.time);
 }
 
 std::string box(bool there, std::string_view what) {
@@ -72,8 +72,7 @@ std::string mpi_line(const Context& context) {
 
 std::string script_text(const RunFlags& flags, const RunLine& line) {
   if (!flags.hosts.empty() || !flags.hostfile.empty())
-    throw Error::bad_input("--script {}: the batch system chooses the hosts; leave -H and --hostfile away",
-                           flags.script);
+    throw Error::bad_input("--script {}: the batch system chooses the hosts; remove -H and --hostfile", flags.script);
   return launch::batch_script(
       {.scheduler = launch::parse_scheduler(flags.script),
        .shape = launch::complete({.ranks = parse_count("-n", flags.ranks, kMostRanks),

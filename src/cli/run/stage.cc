@@ -36,8 +36,8 @@ void add_stage(CLI::App& app, std::function<int(const Context&)>& command) {
   CLI::App* stage = app.get_subcommand("stage");
   add_stage_flags(*stage, flags->node);
   stage->add_option("--job", flags->job, "Number of the job, the same on all nodes")->required()->type_name("JOB");
-  stage->add_flag("--back", flags->back, "Bring back what --unstage names");
-  stage->add_flag("--host-folders", flags->host_folders, "Each node's results to a folder with its name");
+  stage->add_flag("--back", flags->back, "Copy back what --unstage names");
+  stage->add_flag("--host-folders", flags->host_folders, "Copy each node's results to a folder with its name");
   stage->callback(
       [flags, &command] { command = [flags](const Context& context) { return run_stage(*flags, context); }; });
 }

@@ -70,7 +70,7 @@ int start_rank(const StartFlags& flags, std::vector<std::string> command, const 
 void add_start_rank(CLI::App& app, const RunLine& line, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<StartFlags>();
   CLI::App* start = app.get_subcommand("start-rank");
-  start->add_option("--launcher", flags->launcher, "Whose variables tell the rank")->type_name("NAME");
+  start->add_option("--launcher", flags->launcher, "Launcher whose variables give the rank")->type_name("NAME");
   start->add_option("--layout", flags->layout, "Ranks of each machine, as 4(x2),1")->type_name("COUNTS");
   start->add_option("--master", flags->master, "For MASTER_ADDR and MASTER_PORT")->type_name("HOST:PORT");
   add_node_flags(*start, flags->node);  // of these, --bind and what goes with it
@@ -81,7 +81,7 @@ void add_start_rank(CLI::App& app, const RunLine& line, std::function<int(const 
   start->add_flag("--horovod", flags->horovod, "As for 'ronde run'");
   start->add_flag("--relay", flags->relay, "Send output in frames, for 'ronde run' to read");
   start->callback([flags, &line, &command] {
-    if (line.command.empty()) throw Error::bad_input("ronde start-rank [OPTIONS] -- COMMAND: there is no command");
+    if (line.command.empty()) throw Error::bad_input("missing command: ronde start-rank [OPTIONS] -- COMMAND");
     command = [flags, &line](const Context& context) { return start_rank(*flags, line.command, context); };
   });
 }

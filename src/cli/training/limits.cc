@@ -55,14 +55,14 @@ std::uint64_t memory_of(const std::string& text) {
   } catch (const Error& error) {
     throw Error::bad_input("--memory {}: {}", text, error.message());
   }
-  throw Error::bad_input("--memory {}: nothing fits into that", text);
+  throw Error::bad_input("--memory {}: the size must be more than 0", text);
 }
 
 double network_of(const std::string& text) {
   if (text.empty()) return 0;
   const auto number = parse_number<double>(text);
   if (!number || !(*number > 0) || *number > 1e6)
-    throw Error::bad_input("--network {}: write the Gbit/s that a rank has between nodes, as 100", text);
+    throw Error::bad_input("--network {}: write the Gbit/s per rank between nodes, as 100", text);
   return *number;
 }
 
@@ -77,7 +77,7 @@ double host_memory_gb(const topology::Machine& machine) {
 MachineRates this_machine() {
   const topology::Machine machine = topology::discover();
   const auto unknown = [](const std::string& name) {
-    return fmt::format("{}, of which no figures are published here ('ronde bench roofline' measures them)", name);
+    return fmt::format("{}, for which Ronde has no published figures ('ronde bench roofline' measures them)", name);
   };
   if (!machine.gpus.empty()) {
     const std::string& gpu = machine.gpus.front().name;
@@ -96,7 +96,7 @@ MachineRates this_machine() {
 // Measured figures go before published ones, and what the user names before both.
 MachineRates rates_for(const LimitsFlags& flags, const Context& context) {
   if (!flags.hardware.empty() && !flags.roofline.empty())
-    throw Error::bad_input("--hardware and --roofline both say what the machine is: give one of them");
+    throw Error::bad_input("--hardware and --roofline cannot be used together");
   if (!flags.hardware.empty()) return rates_of(find_hardware(flags.hardware));
   if (!flags.roofline.empty()) return read_rates(flags.roofline);
   const auto measured = default_roofline(context.environment);
@@ -106,7 +106,7 @@ MachineRates rates_for(const LimitsFlags& flags, const Context& context) {
 
 int limits(const LimitsFlags& flags, const Context& context) {
   if (flags.list) return list_hardware();
-  if (flags.recipe.empty()) throw Error::bad_input("which recipe? A file, or one of 'ronde train --list'");
+  if (flags.recipe.empty()) throw Error::bad_input("missing recipe: a TOML file, or one of 'ronde train --list'");
   const MachineRates machine = rates_for(flags, context);
   train::Spread spread{
       .ranks = ranks_of(flags.ranks), .network_gbit_s = network_of(flags.network), .memory = memory_of(flags.memory)};
@@ -122,24 +122,26 @@ int limits(const LimitsFlags& flags, const Context& context) {
 void add_limits(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<LimitsFlags>();
   CLI::App* limits_command = app.get_subcommand("limits");
-  limits_command->add_option("RECIPE", flags->recipe, "A TOML file, or the name of one that is built in");
-  limits_command->add_option("-n", flags->ranks, "How many ranks share the machine, default 1")->type_name("RANKS");
+  limits_command->add_option("RECIPE", flags->recipe, "TOML file, or the name of a built-in recipe");
+  limits_command->add_option("-n", flags->ranks, "Number of ranks that share the machine, default 1")
+      ->type_name("RANKS");
   limits_command
       ->add_option("--hardware", flags->hardware,
-                   "Published figures of a GPU or processor (H200, EPYC 7763), rather than this machine's")
+                   "Use published figures of a GPU or processor (H200, EPYC 7763) instead of this machine's")
       ->type_name("NAME");
-  limits_command->add_flag("--list-hardware", flags->list, "The names of all hardware with published figures");
+  limits_command->add_flag("--list-hardware", flags->list, "List all hardware with published figures");
   limits_command
       ->add_option("--roofline", flags->roofline,
-                   "What 'ronde bench roofline' wrote; default ~/.cache/ronde/roofline.json, where it is")
+                   "File that 'ronde bench roofline' wrote; default ~/.cache/ronde/roofline.json, if it exists")
       ->type_name("FILE");
   limits_command
-      ->add_option("--memory", flags->memory, "Memory of the machine, or of a GPU, as 64GiB; default as known")
+      ->add_option("--memory", flags->memory,
+                   "Memory of the machine, or of a GPU, as 64GiB; default: that of the hardware")
       ->type_name("BYTES");
   limits_command
-      ->add_option("--network", flags->network, "Gbit/s of each rank between nodes, where gradients leave the machine")
+      ->add_option("--network", flags->network, "Gbit/s per rank between nodes, if gradients leave the machine")
       ->type_name("GBIT");
-  limits_command->add_flag("--json", flags->json, "For scripts");
+  limits_command->add_flag("--json", flags->json, "Print JSON for scripts");
   limits_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return limits(*flags, context); }; });
 }

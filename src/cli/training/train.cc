@@ -27,7 +27,7 @@ int list_recipes() {
 
 int train(const TrainFlags& flags, const Context& context) {
   if (flags.list) return list_recipes();
-  if (flags.recipe.empty()) throw Error::bad_input("which recipe? A file, or one of 'ronde train --list'");
+  if (flags.recipe.empty()) throw Error::bad_input("missing recipe: a TOML file, or one of 'ronde train --list'");
   const auto recipe = train::find_recipe(flags.recipe);
   if (flags.print) {
     fmt::print("{}", recipe.text);
@@ -41,15 +41,17 @@ int train(const TrainFlags& flags, const Context& context) {
 void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* train_command = app.get_subcommand("train");
-  train_command->add_option("RECIPE", flags->recipe, "A TOML file, or the name of one that is built in");
-  train_command->add_flag("--list", flags->list, "The recipes that are built in, and what they are after");
-  train_command->add_flag("--print", flags->print, "The recipe itself, to begin one's own with");
+  train_command->add_option("RECIPE", flags->recipe, "TOML file, or the name of a built-in recipe");
+  train_command->add_flag("--list", flags->list, "List the built-in recipes and what each is for");
+  train_command->add_flag("--print", flags->print, "Print the recipe, to start your own from");
   train_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return train(*flags, context); }; });
 
   auto checkpoint = std::make_shared<std::string>();
   CLI::App* eval_command = app.get_subcommand("eval");
-  eval_command->add_option("CHECKPOINT", *checkpoint, "Its folder, or the output.dir of a training: its newest one")
+  eval_command
+      ->add_option("CHECKPOINT", *checkpoint,
+                   "Folder of the checkpoint, or the output.dir of a training, for its newest one")
       ->required();
   eval_command->callback([&command, checkpoint] {
     command = [checkpoint](const Context& context) {

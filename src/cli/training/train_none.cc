@@ -18,7 +18,7 @@ void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
     subcommand->allow_extras();
     subcommand->callback([&command, name, words] {
       command = [name](const Context&) -> int {
-        throw Error::bad_input("'ronde {}' needs libtorch, and this build was made without (RONDE_TORCH=OFF)", name);
+        throw Error::bad_input("'ronde {}' needs libtorch, but this build was made without it (RONDE_TORCH=OFF)", name);
       };
     });
   }

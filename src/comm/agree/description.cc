@@ -155,7 +155,7 @@ template <class Enum>
 Enum take_enum(std::string_view& bytes, Enum last) {
   const auto value = take<std::underlying_type_t<Enum>>(bytes, kWhat);
   if (value > static_cast<std::underlying_type_t<Enum>>(last))
-    throw Error(Error::Kind::Bug, fmt::format("{} holds a value that there is not", kWhat));
+    throw Error(Error::Kind::Bug, fmt::format("{} holds an unknown value", kWhat));
   return static_cast<Enum>(value);
 }
 
@@ -195,7 +195,7 @@ std::string describe_mismatch(std::string_view what, std::span<const std::option
   std::vector<std::vector<int>> askers;  // by text
   for (std::size_t member = 0; member < asked.size(); ++member) {
     const std::string text = asked[member] ? to_text(*asked[member])
-                                           : "has joined, which goes with sums, averages, adasum and barriers only";
+                                           : "has joined, which works only with sums, averages, adasum and barriers";
     const auto known = std::ranges::find(texts, text);
     const auto index = static_cast<std::size_t>(known - texts.begin());
     if (known == texts.end()) {

@@ -55,7 +55,7 @@ Proposal read_proposal(std::string_view bytes) {
     std::uint64_t described = head & 2 ? take<std::uint64_t>(bytes, kWhat) : 0;
     for (; described > 0; --described) proposal.entries.back().content.push_back(read_description(bytes));
   }
-  if (!bytes.empty()) throw Error(Error::Kind::Bug, "a proposal goes on after its end");
+  if (!bytes.empty()) throw Error(Error::Kind::Bug, "a proposal has bytes after its end");
   return proposal;
 }
 

@@ -31,30 +31,33 @@ void check_buffer(const Request& request, const Buffer& buffer, std::string_view
     throw Error::bad_input("{}: the {} is not contiguous; make a contiguous copy first", title_of(request), which);
   if (buffer.device == device::kHost) return;
   if (device::count() == 0)
-    throw Error::bad_input("{}: the {} is said to be on GPU {}, but there is none: {}", title_of(request), which,
+    throw Error::bad_input("{}: the {} is on GPU {}, but no GPU is available: {}", title_of(request), which,
                            buffer.device, device::why_none());
   if (buffer.device < 0 || buffer.device >= device::count())
-    throw Error::bad_input("{}: the {} is said to be on GPU {}, and this rank sees {}", title_of(request), which,
-                           buffer.device, device::count());
+    throw Error::bad_input("{}: the {} is on GPU {}, but the number of GPUs that this rank sees is {}",
+                           title_of(request), which, buffer.device, device::count());
 }
 
 void check_splits(const Request& request, int size) {
   if (request.splits.empty()) {
     const std::int64_t rows = request.input.shape.rows();
     if (rows % size != 0)
-      throw Error::bad_input("{}: {} rows do not divide among {} members; give splits", title_of(request), rows, size);
+      throw Error::bad_input("{}: {} rows cannot be divided equally among {} members; pass splits", title_of(request),
+                             rows, size);
     return;
   }
   if (std::ssize(request.splits) != size)
-    throw Error::bad_input("{}: {} splits for {} members", title_of(request), request.splits.size(), size);
+    throw Error::bad_input("{}: {} splits for {} members; pass one per member", title_of(request),
+                           request.splits.size(), size);
   std::int64_t total = 0;
   bool overflow = false;
   for (const std::int64_t rows : request.splits) {
-    if (rows < 0) throw Error::bad_input("{}: a split of {} rows", title_of(request), rows);
+    if (rows < 0)
+      throw Error::bad_input("{}: number of rows in a split must be at least 0, got {}", title_of(request), rows);
     overflow = __builtin_add_overflow(total, rows, &total) || overflow;
   }
   if (overflow || total != request.input.shape.rows())
-    throw Error::bad_input("{}: the splits add up to {} rows, and the input has {}", title_of(request),
+    throw Error::bad_input("{}: the splits add up to {} rows, but the input has {}", title_of(request),
                            overflow ? "too many" : std::to_string(total), request.input.shape.rows());
 }
 
@@ -62,7 +65,7 @@ void check_splits(const Request& request, int size) {
 void check_same_shape(const Request& request) {
   const Buffer &in = request.input, &out = request.output;
   if (out.data && (out.dtype != in.dtype || out.shape != in.shape))
-    throw Error::bad_input("{}: the output is {} {}, and the input {} {}", title_of(request), name(out.dtype),
+    throw Error::bad_input("{}: the output is {} {}, but the input is {} {}", title_of(request), name(out.dtype),
                            to_text(out.shape), name(in.dtype), to_text(in.shape));
 }
 
@@ -76,7 +79,8 @@ void check_root(const Request& request, int rank, int size) {
 
 void check_scales(const Request& request) {
   if (!std::isfinite(request.prescale) || !std::isfinite(request.postscale))
-    throw Error::bad_input("{}: scales of {} and {}", title_of(request), request.prescale, request.postscale);
+    throw Error::bad_input("{}: prescale and postscale must be finite, got {} and {}", title_of(request),
+                           request.prescale, request.postscale);
 }
 
 void check_reduction(const Request& request) {
@@ -84,7 +88,7 @@ void check_reduction(const Request& request) {
   if (request.operation != Operation::Allreduce)
     throw Error::bad_input("{}: adasum is for allreduce only", title_of(request));
   if (!is_floating_point(request.input.dtype))
-    throw Error::bad_input("{}: adasum is for floating-point types only, and the input is {}", title_of(request),
+    throw Error::bad_input("{}: adasum is for floating-point types only, but the input is {}", title_of(request),
                            name(request.input.dtype));
 }
 
@@ -102,8 +106,8 @@ bool needs_input(const Request& request, int rank) {
 
 void validate(const Request& request, int rank, int size) {
   if (request.name.size() > kLongestName)
-    throw Error::bad_input("{}...: a name of {} letters; {} are the most", title_of(request), request.name.size(),
-                           kLongestName);
+    throw Error::bad_input("{}...: name of {} characters is too long; at most {} are allowed", title_of(request),
+                           request.name.size(), kLongestName);
   check_root(request, rank, size);
   check_buffer(request, request.input, "input");
   check_buffer(request, request.output, "output");

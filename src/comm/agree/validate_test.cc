@@ -46,7 +46,7 @@ TEST(Validate, AdasumIsForAllreduceOfFloatingPointTypes) {
     EXPECT_EQ(trouble(adasum), "") << name(dtype);
   }
   adasum.input.dtype = DType::I32;
-  expect_trouble(adasum, "floating-point types only, and the input is i32");
+  expect_trouble(adasum, "floating-point types only, but the input is i32");
   for (const Operation operation : {Operation::Reduce, Operation::ReduceScatter}) {
     adasum = request(operation);
     adasum.op = ReduceOp::Adasum;
@@ -150,7 +150,7 @@ TEST(Validate, WhatIsReadNeedsMemory) {
 TEST(Validate, AnOutputHasTheShapeAndTypeOfTheInput) {
   Request bad = request(Operation::Allreduce);
   bad.output = buffer({2, 8});
-  expect_trouble(bad, "the output is f32 [2, 8], and the input f32 [8, 2]");
+  expect_trouble(bad, "the output is f32 [2, 8], but the input is f32 [8, 2]");
   bad.output = buffer();
   bad.output.dtype = DType::I32;
   expect_trouble(bad, "i32");
@@ -165,10 +165,10 @@ TEST(Validate, SplitsAddUpToTheRows) {
   bad.splits = {4, 4};
   expect_trouble(bad, "2 splits for 4 members");
   bad.splits = {9, -1, 0, 0};
-  expect_trouble(bad, "a split of -1 rows");
+  expect_trouble(bad, "number of rows in a split must be at least 0, got -1");
   bad.splits = {};
   bad.input = buffer({6});
-  expect_trouble(bad, "6 rows do not divide among 4 members");
+  expect_trouble(bad, "6 rows cannot be divided equally among 4 members");
 }
 
 TEST(Validate, SplitsOfAScatterAreTheRootsAffair) {
@@ -194,7 +194,7 @@ TEST(Validate, NamesHaveAnEnd) {
   bad.name = std::string(kLongestName, 'x');
   EXPECT_EQ(trouble(bad), "");
   bad.name += 'x';
-  expect_trouble(bad, "a name of 1025 letters");
+  expect_trouble(bad, "name of 1025 characters is too long");
   EXPECT_LT(trouble(bad).size(), 300u) << "the message does not repeat all of it";
 }
 

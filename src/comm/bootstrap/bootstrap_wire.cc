@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x52'4f'4e'31;  // "RON1": the version of this page goes with it
 
 Error nonsense(std::string_view what) {
-  return {Error::Kind::System, fmt::format("the bootstrap's socket brought {}", what)};
+  return {Error::Kind::System, fmt::format("the bootstrap's socket received {}", what)};
 }
 
 void put(std::string& to, std::uint32_t number) {
@@ -111,7 +111,7 @@ Failure read_failure(std::string_view bytes) {
   Content content(bytes);
   Failure failure;
   const std::uint32_t kind = content.number();
-  if (kind > static_cast<std::uint32_t>(Error::Kind::Bug)) throw nonsense("an error of no known kind");
+  if (kind > static_cast<std::uint32_t>(Error::Kind::Bug)) throw nonsense("an error of unknown kind");
   failure.kind = static_cast<Error::Kind>(kind);
   failure.ranks.resize(content.count());
   for (int& rank : failure.ranks) rank = static_cast<int>(content.number());
@@ -126,7 +126,7 @@ std::optional<Message> MessageReader::next() {
   const std::size_t length = Content(bytes_).number();
   const auto type = static_cast<unsigned char>(bytes_[kHead - 1]);
   if (length > most_bytes_) throw nonsense(fmt::format("a message of {} bytes, too large", length));
-  if (type > static_cast<unsigned char>(MessageType::Failed)) throw nonsense("a message of no known type");
+  if (type > static_cast<unsigned char>(MessageType::Failed)) throw nonsense("a message of unknown type");
   if (bytes_.size() < kHead + length) return {};
   Message message{static_cast<MessageType>(type), bytes_.substr(kHead, length)};
   bytes_.erase(0, kHead + length);

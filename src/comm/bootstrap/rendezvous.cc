@@ -18,7 +18,7 @@ std::string list(const std::vector<int>& ranks) {
 
 std::optional<std::string> Rendezvous::arrive(const Hello& hello) {
   const int size = static_cast<int>(ranks_.size());
-  if (hello.size != size) return fmt::format("it believes in {} ranks, and there are {}", hello.size, size);
+  if (hello.size != size) return fmt::format("it expects {} ranks, but the job has {}", hello.size, size);
   if (hello.rank < 0 || hello.rank >= size) return fmt::format("there are only ranks 0 to {}", size - 1);
   Rank& rank = at(hello.rank);
   if (rank.presence == Presence::Here) return "another process is connected as this rank";
@@ -74,7 +74,7 @@ Rendezvous::Replies Rendezvous::give_up(int rank) {
   Failure failure{Error::Kind::Timeout, {}, ""};
   for (int other = 0; other < static_cast<int>(ranks_.size()); ++other)
     if (!exchange.blobs.contains(other)) failure.ranks.push_back(other);
-  failure.text = list(failure.ranks) + " did not come";
+  failure.text = list(failure.ranks) + " did not arrive";
   return {{.rank = rank, .blobs = nullptr, .failure = failure}};
 }
 

@@ -55,7 +55,7 @@ TEST(Rendezvous, WhoGivesUpHearsWhoIsMissingAndTheOthersGoOn) {
   ASSERT_EQ(receivers(replies), Ranks{1});
   EXPECT_EQ(replies.front().failure->kind, Error::Kind::Timeout);
   EXPECT_EQ(replies.front().failure->ranks, (Ranks{0, 3}));
-  EXPECT_EQ(replies.front().failure->text, "ranks 0, 3 did not come");
+  EXPECT_EQ(replies.front().failure->text, "ranks 0, 3 did not arrive");
   EXPECT_TRUE(rendezvous.give_up(1).empty()) << "it has its answer";
   rendezvous.give(0, "a");
   EXPECT_EQ(receivers(rendezvous.give(3, "d")), (Ranks{0, 2, 3}));
@@ -90,7 +90,7 @@ TEST(Rendezvous, RefusesWhoDoesNotBelong) {
   Rendezvous rendezvous(2);
   EXPECT_EQ(rendezvous.arrive({2, 2}), "there are only ranks 0 to 1");
   EXPECT_EQ(rendezvous.arrive({-1, 2}), "there are only ranks 0 to 1");
-  EXPECT_EQ(rendezvous.arrive({0, 3}), "it believes in 3 ranks, and there are 2");
+  EXPECT_EQ(rendezvous.arrive({0, 3}), "it expects 3 ranks, but the job has 2");
   EXPECT_EQ(rendezvous.arrive({0, 2}), std::nullopt);
   EXPECT_EQ(rendezvous.arrive({0, 2}), "another process is connected as this rank");
 }

@@ -42,7 +42,7 @@ struct Connection {
 class SocketBootstrapServer::Impl {
  public:
   explicit Impl(int size) : rendezvous_(size), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!wake_) throw Error::system(errno, "cannot make an event for the bootstrap");
+    if (!wake_) throw Error::system(errno, "cannot create an event for the bootstrap");
     const detail::UnixAddress name = detail::unix_address(address_);
     if (bind(listener_.get(), name.get(), name.length) != 0 || listen(listener_.get(), SOMAXCONN) != 0)
       throw Error::system(errno, "cannot serve the bootstrap at {}", address_);

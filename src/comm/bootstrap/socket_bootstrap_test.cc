@@ -113,7 +113,7 @@ TEST(SocketBootstrap, ATimeoutNamesWhoDidNotCome) {
   const Error error = failure_of(*bootstrap, Deadline::after(50ms));
   EXPECT_EQ(error.kind(), Error::Kind::Timeout);
   EXPECT_EQ(error.ranks(), (std::vector<int>{0, 2}));
-  EXPECT_NE(error.message().find("ranks 0, 2 did not come; rank 1 waited"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("ranks 0, 2 did not arrive; rank 1 waited"), std::string::npos) << error.message();
 }
 
 TEST(SocketBootstrap, ARankWhoseProcessEndsFailsTheOthers) {
@@ -168,7 +168,7 @@ TEST(SocketBootstrap, ARankMayNotConnectTwice) {
     connect_bootstrap(server.address(), 0, 2, soon());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "bootstrap: rank 0 is refused: another process is connected as this rank");
+    EXPECT_STREQ(error.what(), "bootstrap: rank 0 was refused: another process is connected as this rank");
   }
 }
 

@@ -16,7 +16,7 @@ namespace ronde::comm::detail {
 UnixAddress unix_address(const std::string& text) {
   UnixAddress address;
   if (text.size() < 2 || text.front() != '@' || text.size() > sizeof(address.name.sun_path))
-    throw Error::bad_input("'{}' is no address of a bootstrap; one looks like @ronde-0123", text);
+    throw Error::bad_input("'{}' is not a bootstrap address, such as @ronde-0123", text);
   address.name.sun_family = AF_UNIX;
   // A leading zero instead of the @ makes it abstract; the name has no closing zero.
   std::copy(text.begin() + 1, text.end(), address.name.sun_path + 1);
@@ -40,7 +40,8 @@ FileDescriptor connect_unix(const std::string& address, int type, const std::str
   const UnixAddress name = unix_address(address);
   while (connect(socket.get(), name.get(), name.length) != 0) {
     if (errno == EAGAIN && until.passed())
-      throw Error(Error::Kind::Timeout, fmt::format("{} does not take calls: its queue at {} is full", whom, address));
+      throw Error(Error::Kind::Timeout,
+                  fmt::format("{} does not accept connections: its queue at {} is full", whom, address));
     if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot reach {} at {}", whom, address);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

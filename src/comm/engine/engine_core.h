@@ -143,7 +143,7 @@ class EngineCore {
     } catch (const std::exception& failure) {
       break_down(failure.what());
     } catch (...) {
-      break_down("something was thrown that is no exception");
+      break_down("an exception of unknown type");
     }
     return false;
   }

@@ -22,11 +22,11 @@ std::string text_of(const std::vector<int>& ranks) {
 }
 
 void check_ranks(const std::vector<int>& ranks, int size) {
-  if (ranks.empty()) throw Error::bad_input("make_group: a group has at least one member");
+  if (ranks.empty()) throw Error::bad_input("make_group: a group needs at least one member");
   std::set<int> seen;
   for (const int rank : ranks) {
     if (rank < 0 || rank >= size) throw Error::bad_input("make_group: there is no rank {} in a job of {}", rank, size);
-    if (!seen.insert(rank).second) throw Error::bad_input("make_group: rank {} is named twice", rank);
+    if (!seen.insert(rank).second) throw Error::bad_input("make_group: rank {} is listed twice", rank);
   }
 }
 
@@ -148,11 +148,11 @@ void EngineCore::drop_group(const std::shared_ptr<GroupCore>& group) {
   if (group == world_) throw Error::bad_input("drop_group: the world cannot be dropped");
   {
     std::lock_guard lock(inbox_mutex_);
-    if (group->outside.dropped) throw Error::bad_input("drop_group: the {} has been dropped already", group->title());
+    if (group->outside.dropped) throw Error::bad_input("drop_group: the {} has already been dropped", group->title());
     int live = group->live.load(std::memory_order_acquire);
     for (const auto& [members, pair] : group->outside.pairs) live += pair->live.load(std::memory_order_acquire);
     if (live > 0)
-      throw Error::bad_input("drop_group: rank {} still has {} on the way in the {}", rank_,
+      throw Error::bad_input("drop_group: rank {} still has {} pending in the {}", rank_,
                              counted(static_cast<std::size_t>(live), "request"), group->title());
     group->outside.dropped = true;
     for (const auto& [members, pair] : group->outside.pairs) pair->outside.dropped = true;

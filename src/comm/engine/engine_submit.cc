@@ -23,10 +23,10 @@ bool between_two(const Request& request) {
 }  // namespace
 
 void EngineCore::check_open(const GroupCore& group) const {
-  if (group.rank() < 0) throw Error::bad_input("rank {} is no member of {}", rank_, group.title());
+  if (group.rank() < 0) throw Error::bad_input("rank {} is not a member of {}", rank_, group.title());
   if (const auto refusal = group.refusal()) throw *refusal;
   if (group.joined.load(std::memory_order_acquire))
-    throw Error::bad_input("rank {} has joined {}; nothing can be submitted before the join is over", rank_,
+    throw Error::bad_input("rank {} has joined {}; nothing can be submitted until the join is complete", rank_,
                            group.title());
 }
 
@@ -65,7 +65,7 @@ EngineCore::Tickets EngineCore::submit(const std::shared_ptr<GroupCore>& group, 
   for (const Request& request : requests) {
     validate(request, group->rank(), group->size());
     if (request.operation == Operation::Join && requests.size() > 1)
-      throw Error::bad_input("join cannot be submitted together with others");
+      throw Error::bad_input("join cannot be submitted together with other requests");
   }
   if (requests.empty()) return {};
   if (std::ranges::any_of(requests, between_two)) return submit_mixed(group, std::move(requests), waits_at_once);
@@ -137,7 +137,7 @@ std::string EngineCore::why_not_nccl(GroupCore& group) {
 
 void EngineCore::check_in_stream(GroupCore& group) const {
   if (const std::string why = group.nccl_path().why_not(); !why.empty())
-    throw Error::bad_input("{}: nothing can be put into its stream: {}", group.title(), why);
+    throw Error::bad_input("{}: requests in a stream are not available: {}", group.title(), why);
 }
 
 void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<InStream>& all) {
@@ -188,7 +188,7 @@ void EngineCore::open_names(const Tickets& tickets) {
     if (ticket->slot) continue;
     take_names_back(tickets);
     throw Error::bad_input(
-        "{}: a request of this name is on its way already on rank {}, or its result was not waited for; wait for it "
+        "{}: a request with this name is already pending on rank {}, or its result was not waited for; wait for it "
         "first",
         title(*ticket), rank_);
   }

@@ -58,9 +58,9 @@ void GroupCore::autotune(int nodes) {
   const EngineOptions& options = context_.options;
   if (!options.autotune || !link_ || link_->rank() != 0 || link_->size() == 1) return;
   if (options.deterministic || options.static_plan) {
-    options.log.info("autotune is off: {}", options.deterministic
-                                                ? "comm.deterministic asks for the same bits on every run"
-                                                : "comm.static leaves no point at which ranks could change anything");
+    options.log.info("autotune is off: {}",
+                     options.deterministic ? "comm.deterministic requires the same bits on every run"
+                                           : "with comm.static, ranks have no point at which they can change the plan");
     return;
   }
   tuner_ = std::make_unique<Tuner>(TunerOptions{.defaults = agreement_.tuning(),
@@ -276,8 +276,8 @@ void GroupCore::check_departures() {
     const auto member = static_cast<int>(std::ranges::find(ranks_, departure.rank) - ranks_.begin());
     const Why lost = [&](const Ticket& ticket) {
       return Error(Error::Kind::PeerLost,
-                   fmt::format("{}: {}, {} after this was asked for", comm::detail::title(ticket), departure.text,
-                               format_duration(monotonic_now() - ticket.submitted)),
+                   fmt::format("{}: {}, {} after this request was submitted", comm::detail::title(ticket),
+                               departure.text, format_duration(monotonic_now() - ticket.submitted)),
                    {.ranks = {departure.blamed}});
     };
     if (agreeing_ && link_->rounds_of(member) <= rounds_) {

@@ -50,7 +50,7 @@ std::string explanation(const Unit* unit, std::size_t index) {
   if (!unit) return bytes;
   const std::vector<Description> content = content_of(*unit);
   Description mine = index < content.size() ? content[index] : content.front();
-  if (index >= content.size()) mine.text = fmt::format("as one of {} requests together", content.size());
+  if (index >= content.size()) mine.text = fmt::format("as one of {} requests submitted together", content.size());
   write_description(bytes, mine);
   return bytes;
 }
@@ -73,9 +73,8 @@ Task GroupCore::agree() {
         [this] { return agreement_.wants_round() || (agreement_.planned() ? must_refuse() : link_->begun()); });
     if (context_.options.static_plan && agreement_.planned()) {
       if (!agreement_.own_vote().value_or(false))
-        throw Error::bad_input("{}: comm.static promises the same requests in every step, and here {} {} missing",
-                               title_, join(agreement_.lacking(), ", "),
-                               agreement_.lacking().size() == 1 ? "is" : "are");
+        throw Error::bad_input("{}: comm.static promises the same requests in every step, but {} {} missing", title_,
+                               join(agreement_.lacking(), ", "), agreement_.lacking().size() == 1 ? "is" : "are");
       run(agreement_.take_bucket());
       continue;
     }
@@ -273,7 +272,7 @@ void GroupCore::check_motion(std::chrono::nanoseconds now) {
   const std::string text =
       fmt::format("{}: all ranks have agreed, but no data has moved for {}; {}",
                   unit ? comm::detail::title(*unit) : title_, format_duration(elapsed),
-                  names.empty() ? "no rank of this node is stopped, so look at the others and at the network"
+                  names.empty() ? "no rank of this node is stopped: check the other nodes and the network"
                                 : fmt::format("stopped by a signal or a debugger: {}", join(names, ", ")));
   if (aborts) return fail(Error(Error::Kind::Timeout, text + "; given up (comm.stall_abort)", {.ranks = stopped}));
   if (!std::exchange(stillness_reported_, true)) options.log.warn("{}", text);

@@ -27,7 +27,7 @@ Bytes place_for(Ticket& ticket, DType dtype, const Shape& shape) {
       output = wanted;
       return bytes_of(output);
     }
-    ticket.error = Error::bad_input("{}: the output given is {} {}, and the result is {} {}", title(ticket),
+    ticket.error = Error::bad_input("{}: the given output is {} {}, but the result is {} {}", title(ticket),
                                     name(wanted.dtype), to_text(wanted.shape), name(dtype), to_text(shape));
   }
   Memory memory = ticket.request.allocate && !ticket.error ? ticket.request.allocate(dtype, shape)

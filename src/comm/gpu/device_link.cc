@@ -49,7 +49,7 @@ GpuPlace GpuPlace::from_text(std::string_view text) {
     }
   }
   throw Error(Error::Kind::Mismatch,
-              "a member said something else than where its GPU is: do all ranks run the same Ronde?");
+              "a member sent an invalid location of its GPU; check that all ranks run the same version of Ronde");
 }
 
 std::string GpuPlace::to_words() const {
@@ -61,8 +61,7 @@ GpuPlace gpu_place(int device, int rank, std::string host) {
 }
 
 std::string why_not_nccl(const std::vector<GpuPlace>& places) {
-  constexpr std::string_view kConsequence =
-      "and NCCL wants one GPU a rank: their buffers go through the host's memory instead";
+  constexpr std::string_view kConsequence = "and NCCL needs one GPU per rank: buffers go through host memory instead";
   std::map<std::pair<std::string, std::string>, std::vector<int>> users;
   for (const GpuPlace& place : places) {
     if (place.device == device::kHost)

@@ -28,19 +28,17 @@ TEST(WhyNotNccl, BusIdsCountNotNumbers) {
 }
 
 TEST(WhyNotNccl, SaysWhoSharesAGpu) {
+  EXPECT_EQ(why_not_nccl({place(0, "node7", 0, "0000:1b:00.0"), place(1, "node7", 0, "0000:1b:00.0")}),
+            "ranks 0 and 1 on node7 share GPU 0 (0000:1b:00.0), and NCCL needs one GPU per rank: buffers go through "
+            "host memory instead");
   EXPECT_EQ(
-      why_not_nccl({place(0, "node7", 0, "0000:1b:00.0"), place(1, "node7", 0, "0000:1b:00.0")}),
-      "ranks 0 and 1 on node7 share GPU 0 (0000:1b:00.0), and NCCL wants one GPU a rank: their buffers go through "
-      "the host's memory instead");
-  EXPECT_EQ(why_not_nccl({place(4, "a", 0, "x"), place(5, "b", 3, "y"), place(6, "b", 3, "y"), place(9, "b", 3, "y")}),
-            "ranks 5, 6 and 9 on b share GPU 3 (y), and NCCL wants one GPU a rank: their buffers go through the host's "
-            "memory instead");
+      why_not_nccl({place(4, "a", 0, "x"), place(5, "b", 3, "y"), place(6, "b", 3, "y"), place(9, "b", 3, "y")}),
+      "ranks 5, 6 and 9 on b share GPU 3 (y), and NCCL needs one GPU per rank: buffers go through host memory instead");
 }
 
 TEST(WhyNotNccl, SaysWhoHasNone) {
-  EXPECT_EQ(
-      why_not_nccl({place(0, "a", 0, "x"), place(1, "b", device::kHost, "")}),
-      "rank 1 on b has no GPU, and NCCL wants one GPU a rank: their buffers go through the host's memory instead");
+  EXPECT_EQ(why_not_nccl({place(0, "a", 0, "x"), place(1, "b", device::kHost, "")}),
+            "rank 1 on b has no GPU, and NCCL needs one GPU per rank: buffers go through host memory instead");
 }
 
 TEST(NcclCan, ReduceWhatItHasTypesFor) {

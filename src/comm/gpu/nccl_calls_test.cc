@@ -247,9 +247,9 @@ TEST_F(NcclCalls, AFailureClosesTheGroupSaysWhereAndAborts) {
     EXPECT_EQ(error.kind(), Error::Kind::System);
     EXPECT_EQ(
         error.message(),
-        "NCCL broadcast of 4 MiB on rank 7 (host b2, GPU -1 0000:1b:00.0): remote error; its last words: b1 hung up");
+        "NCCL broadcast of 4 MiB on rank 7 (host b2, GPU -1 0000:1b:00.0): remote error; its last error: b1 hung up");
     EXPECT_EQ(failure([&] { link->check(); }).message(),
-              "NCCL communicator on rank 7 (host b2, GPU -1 0000:1b:00.0): the communicator was given up before");
+              "NCCL communicator on rank 7 (host b2, GPU -1 0000:1b:00.0): the communicator was aborted before");
   }
   EXPECT_EQ(script().asked, (Asked{"(", "broadcast 64>64 x4194304 from 0", ")", "abort"}));
 }
@@ -270,10 +270,9 @@ TEST_F(NcclCalls, ASetUpThatIsLateIsGivenUp) {
       while (!link->ready()) continue;
     });
     EXPECT_EQ(error.kind(), Error::Kind::Timeout);
-    EXPECT_EQ(
-        error.message(),
-        "NCCL set-up on rank 7 (host b2, GPU -1 0000:1b:00.0): not through after 20 ms, so it was given up; it takes "
-        "all of rank 4 (host b1, GPU 0 0000:1b:00.0), rank 7 (host b2, GPU 0 0000:1b:00.0)");
+    EXPECT_EQ(error.message(),
+              "NCCL set-up on rank 7 (host b2, GPU -1 0000:1b:00.0): not complete after 20 ms, given up; it needs all "
+              "of rank 4 (host b1, GPU 0 0000:1b:00.0), rank 7 (host b2, GPU 0 0000:1b:00.0)");
   }
   EXPECT_EQ(script().asked.back(), "abort");
 }

@@ -21,24 +21,23 @@ void NcclPath::reserve(const std::vector<InStream>& all) {
     const std::size_t bytes = bytes_of(all[number]);
     const bool there = number < registered_.size();
     if (all[number].number != number || (there && registered_[number].size() < bytes))
-      throw Error::bad_input("memory {} cannot be reserved for {} that are reduced in a stream", number,
-                             format_bytes(bytes));
+      throw Error::bad_input("cannot reserve memory {} for {} to be reduced in a stream", number, format_bytes(bytes));
     if (!there) registered_.emplace_back(data_->make_registered(bytes), bytes);
   }
 }
 
 void NcclPath::allreduce_now(const InStream& what, const device::Event& made, device::Event& done) {
-  if (what.buffers.empty()) throw Error::bad_input("there is nothing to reduce");
+  if (what.buffers.empty()) throw Error::bad_input("no buffers to reduce");
   const DType dtype = what.buffers.front().dtype;
-  if (!nccl_can(dtype, what.op)) throw Error::bad_input("NCCL has no {} of {}", name(what.op), name(dtype));
+  if (!nccl_can(dtype, what.op)) throw Error::bad_input("NCCL does not support {} of {}", name(what.op), name(dtype));
   const std::size_t bytes = bytes_of(what);
   for (const Buffer& buffer : what.buffers) {
     if (buffer.device != gpu_ || buffer.dtype != dtype)
-      throw Error::bad_input("buffers that are reduced at once must be {} on GPU {}; one is {} on GPU {}", name(dtype),
+      throw Error::bad_input("buffers that are reduced together must be {} on GPU {}; one is {} on GPU {}", name(dtype),
                              gpu_, name(buffer.dtype), buffer.device);
   }
   if (what.number >= registered_.size() || registered_[what.number].size() < bytes)
-    throw Error::bad_input("memory {} was not reserved for {} that are reduced in a stream", what.number,
+    throw Error::bad_input("memory {} is not reserved for {} to be reduced in a stream", what.number,
                            format_bytes(bytes));
   std::byte* const memory = registered_[what.number].data();
   const auto each = [&](auto copy) {

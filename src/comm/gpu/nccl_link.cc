@@ -33,7 +33,7 @@ int loaded_version() {
 std::string in_words(ncclResult_t result) {
   const char* const last = ncclGetLastError(nullptr);
   const std::string words = last == nullptr ? "" : last;
-  return ncclGetErrorString(result) + (words.empty() ? "" : "; its last words: " + words);
+  return ncclGetErrorString(result) + (words.empty() ? "" : "; its last error: " + words);
 }
 
 ncclDataType_t type_of(DType dtype) {
@@ -62,7 +62,7 @@ ncclRedOp_t op_of(ReduceOp op) {
     case ReduceOp::Product: return ncclProd;
     case ReduceOp::Adasum: break;
   }
-  throw Error(Error::Kind::Bug, fmt::format("NCCL has no {}", name(op)));
+  throw Error(Error::Kind::Bug, fmt::format("NCCL does not support {}", name(op)));
 }
 
 // How values are reduced, as NCCL names it.
@@ -203,8 +203,8 @@ void NcclLink::fail_late(std::string_view doing) {
     members += (i == 0 ? "" : ", ") + options_.places[i].to_words();
   if (options_.places.size() > kMostMembers)
     members += fmt::format(" and {} more", options_.places.size() - kMostMembers);
-  std::string message = fmt::format("NCCL {} on {}: not through after {}, so it was given up; it takes all of {}",
-                                    doing, options_.place.to_words(), format_duration(options_.deadline), members);
+  std::string message = fmt::format("NCCL {} on {}: not complete after {}, given up; it needs all of {}", doing,
+                                    options_.place.to_words(), format_duration(options_.deadline), members);
   abort();
   throw Error(Error::Kind::Timeout, std::move(message));
 }
@@ -212,7 +212,7 @@ void NcclLink::fail_late(std::string_view doing) {
 void NcclLink::require_alive(std::string_view doing) const {
   if (comm_ == nullptr)
     throw Error(Error::Kind::System,
-                fmt::format("NCCL {} on {}: the communicator was given up before", doing, options_.place.to_words()));
+                fmt::format("NCCL {} on {}: the communicator was aborted before", doing, options_.place.to_words()));
 }
 
 ncclResult_t NcclLink::state() const {
@@ -328,7 +328,7 @@ std::byte* NcclLink::make_registered(std::size_t bytes) {
   const device::CurrentDevice current(options_.place.device);
   Registered made{};
   if (const ncclResult_t result = ncclMemAlloc(&made.memory, bytes); result != ncclSuccess)
-    throw Error(Error::Kind::System, fmt::format("NCCL has no memory of {} for {}: {}", format_bytes(bytes),
+    throw Error(Error::Kind::System, fmt::format("NCCL cannot allocate {} for {}: {}", format_bytes(bytes),
                                                  options_.place.to_words(), in_words(result)));
   if (ncclCommRegister(comm_, made.memory, bytes, &made.handle) != ncclSuccess) made.handle = nullptr;
   registered_.push_back(made);
@@ -359,13 +359,13 @@ std::string make_nccl_id() {
   ncclUniqueId id;
   const ncclResult_t result = ncclGetUniqueId(&id);
   if (result != ncclSuccess)
-    throw Error(Error::Kind::System, fmt::format("naming a communicator of NCCL: {}", in_words(result)));
+    throw Error(Error::Kind::System, fmt::format("cannot create an id for an NCCL communicator: {}", in_words(result)));
   return {id.internal, sizeof(id.internal)};
 }
 
 std::unique_ptr<DeviceLink> make_nccl_link(NcclOptions options) {
   if (options.id.size() != sizeof(ncclUniqueId::internal))
-    throw Error(Error::Kind::Bug, fmt::format("a name of {} bytes is none that NCCL made", options.id.size()));
+    throw Error(Error::Kind::Bug, fmt::format("an id of {} bytes was not created by NCCL", options.id.size()));
   if (const std::string why = why_not_nccl(options.places); !why.empty()) throw Error(Error::Kind::BadInput, why);
   auto link = std::make_unique<NcclLink>(std::move(options));
   link->begin();

@@ -223,7 +223,7 @@ TEST_F(Nccl, ErrorsSayWhereAndCarryItsWords) {
     const std::string where =
         "NCCL broadcast of 4 KiB on rank 0 (host here, GPU 0 " + device::bus_id(0) + "): invalid argument";
     EXPECT_EQ(error.message().find(where), 0u) << error.message();
-    EXPECT_NE(error.message().find("; its last words: "), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("; its last error: "), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("root"), std::string::npos) << error.message();
   }
   EXPECT_THROW(link->broadcast(memory.data(), memory.size(), 0, stream), Error);
@@ -241,7 +241,7 @@ TEST_F(Nccl, AfterAnAbortNothingHangs) {
     link->check();
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(error.message().find("was given up before"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("was aborted before"), std::string::npos) << error.message();
   }
 }
 

@@ -83,7 +83,7 @@ Task NcclPath::open(Link& link, int gpu) {
   if (host_reason_.empty()) host_reason_ = why_not_nccl(gpus);
   if (host_reason_.empty()) co_await connect(link, gpus);
   if (!host_reason_.empty() && link.rank() == 0 && link.size() > 1)
-    options_.log.info("buffers of GPUs go through the host's memory: {}", host_reason_);
+    options_.log.info("GPU buffers go through host memory: {}", host_reason_);
 }
 
 Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
@@ -99,7 +99,7 @@ Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
   }
   std::span<std::uint64_t> one(&bytes, 1);
   co_await link.broadcast(std::as_writable_bytes(one), 0);
-  if (bytes == 0 && host_reason_.empty()) host_reason_ = "NCCL does not work on the first of its members";
+  if (bytes == 0 && host_reason_.empty()) host_reason_ = "NCCL does not work on the first member of the group";
   if (bytes == 0) co_return;
   id.resize(bytes);
   co_await link.broadcast(bytes_in(id), 0);
@@ -142,8 +142,8 @@ Task NcclPath::run(Link& link, std::vector<Work> works, bool fused, Scratch& scr
   for (const Work& work : works) {
     if (!work.ticket) continue;
     if (const int gpu = gpu_of(work.ticket->request); gpu != gpu_)
-      throw Error::bad_input("{}: its memory is on GPU {}, and this rank's part in the group on GPU {}",
-                             title(*work.ticket), gpu, gpu_);
+      throw Error::bad_input("{}: its memory is on GPU {}, but in this group the rank uses GPU {}", title(*work.ticket),
+                             gpu, gpu_);
     follow(*work.ticket);
   }
   if (fused) {
@@ -202,7 +202,7 @@ std::string NcclPath::why_not() const {
   if (connected()) return {};
   if (!host_reason_.empty()) return host_reason_;
   if (!why_given_up_.empty()) return "NCCL was given up: " + why_given_up_;
-  return opened_ ? "NCCL does not connect its members yet" : "no buffer of a GPU has travelled between its members yet";
+  return opened_ ? "NCCL has not connected its members yet" : "no GPU buffer has been sent between its members yet";
 }
 
 void NcclPath::hold(const std::vector<Work>& works, std::shared_ptr<const void> more) {
@@ -243,7 +243,7 @@ void NcclPath::give_up(const Error& why) {
 
 void NcclPath::forget_connecting() {
   if (!std::exchange(connecting_, false)) return;
-  give_up(Error(Error::Kind::System, "the group has failed while its members were being connected"));
+  give_up(Error(Error::Kind::System, "the group failed while its members were being connected"));
 }
 
 // After a member has gone nothing in which it did not have its part yet can end.
@@ -261,10 +261,10 @@ void NcclPath::watch(std::chrono::nanoseconds now) {
   if (!is_busy && !lost) return;
   const auto waits = now - (lost ? left_at_ : std::max(held_.front().since, moved_at_));
   if (!lost && (options_.stuck.count() == 0 || waits < options_.stuck)) return;
-  const std::string why = lost ? fmt::format("a member has gone {} ago", format_duration(waits))
-                               : fmt::format("{} got no further for {} (comm.stall_abort)",
-                                             held_.front().step ? "a step that was launched" : "collectives of GPUs",
-                                             format_duration(waits));
+  const std::string why =
+      lost ? fmt::format("a member left {} ago", format_duration(waits))
+           : fmt::format("{} made no progress for {} (comm.stall_abort)",
+                         held_.front().step ? "a launched step" : "GPU collectives", format_duration(waits));
   give_up(Error(Error::Kind::Timeout, why));
   throw Error(Error::Kind::Timeout, why);
 }

@@ -48,8 +48,8 @@ std::string trouble_before_start(const Environment& environment, const std::stri
   const bool from_slurm = number(environment, "SLURM_STEP_NUM_TASKS") > 0;
   if (kind_of(version) != MpiKind::OpenMpi || !from_slurm || by.kind == MpiKind::OpenMpi) return {};
   return fmt::format(
-      "{} started this process as one of {}, in a way that {} does not understand; start it by srun --mpi=pmix, or by "
-      "mpirun inside of sbatch or salloc",
+      "{} started this process as one of {}, in a way that {} does not understand; start it with srun --mpi=pmix, or "
+      "with mpirun inside sbatch or salloc",
       by.launcher, by.ranks, in_short(version, library));
 }
 
@@ -58,12 +58,12 @@ std::string trouble_with_world(const Environment& environment, int world, const 
   const LaunchedBy by = launched_by(environment);
   if (by.ranks == 0 || by.ranks == world) return {};
   const bool slurm = number(environment, "SLURM_STEP_NUM_TASKS") > 0;
-  std::string advice = "start it by the mpirun that belongs to this library, or set mpi.library to the launcher's";
+  std::string advice =
+      "start it with the mpirun that belongs to this library, or set mpi.library to the launcher's library";
   if (slurm)
-    advice = kind_of(version) == MpiKind::Mpich ? "start it by srun --mpi=pmi2" : "start it by srun --mpi=pmix";
+    advice = kind_of(version) == MpiKind::Mpich ? "start it with srun --mpi=pmi2" : "start it with srun --mpi=pmix";
   return fmt::format(
-      "{} says that there are {} ranks, but the MPI library of this process, {}, sees {}: they do not "
-      "belong together; {}",
+      "{} reports {} ranks, but the MPI library of this process, {}, sees {}: launcher and library do not match; {}",
       by.launcher, by.ranks, in_short(version, library), world, advice);
 }
 

@@ -56,7 +56,7 @@ const RondeMpi* load_plugin(const Environment& environment) {
     if (tried.empty()) tried.push_back(fmt::format("this build has no {}", plugin_file(kind)));
   }
   throw Error::bad_input("{}, but its MPI cannot be used: {}",
-                         by.ranks > 0 ? fmt::format("{} started this process", by.launcher) : "MPI was asked for",
+                         by.ranks > 0 ? fmt::format("{} started this process", by.launcher) : "MPI was requested",
                          join(tried, "; "));
 }
 
@@ -71,8 +71,8 @@ class InitLimit {
       if (returned_.wait_until(lock, stop, at, [&] { return stop.stop_requested(); })) return;
       if (stop.stop_requested()) return;
       std::fputs(
-          "MPI_Init did not return within comm.start_timeout: not all ranks have come to it, or MPI cannot connect "
-          "their hosts; this rank ends\n",
+          "MPI_Init did not return within comm.start_timeout: not all ranks have called it, or MPI cannot connect "
+          "their hosts; this rank exits\n",
           stderr);
       std::_Exit(1);
     });
@@ -110,7 +110,7 @@ MpiOwner::MpiOwner(const Environment& environment, const Deadline& until) : tabl
   version_ = text_from(table_->library);
   library_ = loaded_mpi_library();
   if (table_->finalized())
-    throw Error::bad_input("this program has already called MPI_Finalize; an engine must be made before that");
+    throw Error::bad_input("this program has already called MPI_Finalize; create the engine before that");
   if (!table_->initialized()) start(environment, until);
   int level = 0;
   check(table_->thread_level(&level), "MPI_Query_thread");
@@ -131,7 +131,7 @@ void MpiOwner::open(const Deadline& until) {
     while ((done = table_->step_done()) == 0) {
       if (until.passed())
         throw Error(Error::Kind::Timeout,
-                    "MPI has started, but not all ranks have made an engine within comm.start_timeout");
+                    "MPI has started, but not all ranks have created an engine within comm.start_timeout");
       std::this_thread::sleep_for(100us);
     }
     if (done < 0) check(-done, "MPI_Comm_idup");

@@ -31,7 +31,7 @@ struct ThreadGpus::Meeting {
       changed.notify_all();
     }
     changed.wait(lock, [&] { return rounds != mine || !broken.empty() || gone; });
-    if (rounds == mine) throw Error(Error::Kind::System, broken.empty() ? "a member has gone" : broken);
+    if (rounds == mine) throw Error(Error::Kind::System, broken.empty() ? "a member left" : broken);
   }
 
   std::mutex mutex;

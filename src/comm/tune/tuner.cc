@@ -18,7 +18,7 @@ std::string time_text(double us) {
 }
 
 std::string shape_text(int ranks, int nodes, std::size_t step_bytes) {
-  return fmt::format("{} on {} with {} a step", counted(static_cast<std::size_t>(ranks), "rank"),
+  return fmt::format("{} on {} with {} per step", counted(static_cast<std::size_t>(ranks), "rank"),
                      counted(static_cast<std::size_t>(nodes), "node"), format_bytes(step_bytes));
 }
 
@@ -29,8 +29,9 @@ Tuner::Tuner(TunerOptions options) : options_(std::move(options)), used_(options
 Tuner::~Tuner() {
   for (const auto& [bytes, kind] : kinds_)
     if (kind.search)
-      options_.log.info("autotune: the run ended after {} steps of {}, before the search did: nothing was chosen",
-                        kind.search->steps(), format_bytes(bytes));
+      options_.log.info(
+          "autotune: the run ended after {} steps of {}, before the search was complete: nothing was chosen",
+          kind.search->steps(), format_bytes(bytes));
 }
 
 std::string Tuner::text(const Tuning& tuning) const {
@@ -48,8 +49,8 @@ std::optional<Tuning> Tuner::step(std::chrono::nanoseconds now, std::size_t step
   } else if (kinds_.size() < kMostKinds) {
     kind = kinds_.emplace(step_bytes, begin(step_bytes)).first;
   } else if (!std::exchange(full_, true)) {
-    options_.log.info("autotune: steps of more than {} sizes: further ones have the defaults, {}", kMostKinds,
-                      text(options_.defaults));
+    options_.log.info("autotune: steps have more than {} different sizes: further ones use the defaults, {}",
+                      kMostKinds, text(options_.defaults));
   }
   step_bytes_ = step_bytes;
   last_ = now;
@@ -71,7 +72,7 @@ void Tuner::advance(Kind& kind, double us) {
   const std::size_t tries = kind.search->tries().size();
   kind.search->step(us);
   if (kind.search->tries().size() > tries)
-    options_.log.debug("autotune: {}: {} a step", text(kind.search->tries().back().tuning),
+    options_.log.debug("autotune: {}: {} per step", text(kind.search->tries().back().tuning),
                        time_text(kind.search->tries().back().us));
   kind.tuning = kind.search->current();
   if (!kind.search->done()) return;
@@ -88,37 +89,37 @@ std::optional<Tuning> Tuner::from_file(std::size_t step_bytes) {
     const auto found = std::ranges::find_if(*records, [&](const auto& record) { return record.same_shape(mine); });
     if (found == records->end()) {
       if (!records->empty())
-        options_.log.info("autotune: {} is of {}{}, not of this run", options_.file,
+        options_.log.info("autotune: {} has results for {}{}, not for this run", options_.file,
                           shape_text(records->front().ranks, records->front().nodes, records->front().step_bytes),
                           records->size() > 1 ? fmt::format(" and {} more", records->size() - 1) : "");
       return {};
     }
     const auto algorithm = std::ranges::find(options_.algorithms, found->algorithm);
     if (algorithm == options_.algorithms.end()) {
-      options_.log.warn("autotune: {} asks for the algorithm '{}', which is not there; there are: {}", options_.file,
+      options_.log.warn("autotune: {} names the algorithm '{}', which is not available; available: {}", options_.file,
                         found->algorithm, join(options_.algorithms, ", "));
       return {};
     }
     const Tuning tuning{.limits = {.bytes = found->fusion_bytes, .first_bytes = found->first_bucket_bytes},
                         .algorithm = static_cast<std::size_t>(algorithm - options_.algorithms.begin())};
-    options_.log.info("autotune: {}, as an earlier run of {} has found ({})", text(tuning),
+    options_.log.info("autotune: {}, as found by an earlier run of {} ({})", text(tuning),
                       shape_text(options_.ranks, options_.nodes, step_bytes), options_.file);
     return tuning;
   } catch (const Error& error) {
-    options_.log.warn("autotune: {}; it is left alone", error.what());
+    options_.log.warn("autotune: {}; the file is not used", error.what());
     return {};
   }
 }
 
 void Tuner::finish(const Autotune& search) {
   const Tuning& chosen = search.current();
-  std::string text_chosen = fmt::format("the defaults stay, {}: nothing was clearly faster than {} a step",
+  std::string text_chosen = fmt::format("the defaults stay, {}: nothing was clearly faster than {} per step",
                                         text(chosen), time_text(search.default_us()));
   if (!search.keeps_defaults())
-    text_chosen = fmt::format("{}: {} a step, {:.1f} % less than the {} of the defaults ({})", text(chosen),
+    text_chosen = fmt::format("{}: {} per step, {:.1f} % less than the {} of the defaults ({})", text(chosen),
                               time_text(search.chosen_us()), 100 * (1 - search.chosen_us() / search.default_us()),
                               time_text(search.default_us()), text(options_.defaults));
-  std::string where = "comm.autotune_file would keep it for the next run";
+  std::string where = "set comm.autotune_file to keep it for the next run";
   if (!options_.file.empty()) {
     try {
       save_tuning(options_.file, {.nodes = options_.nodes,

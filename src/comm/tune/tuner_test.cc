@@ -60,8 +60,8 @@ TEST_F(Tuners, FindTellAndKeepTheBest) {
   const Tuning found = train(tuner, 400, 500 * kMiB, small_is_quick);
   EXPECT_LE(found.limits.bytes, 4 * kMiB);
   EXPECT_EQ(found.algorithm, 1u);
-  EXPECT_TRUE(tells("searching for 8 ranks on 2 nodes with 500 MiB a step")) << told();
-  EXPECT_TRUE(tells("10 ms a step, 23.1 % less than the 13 ms of the defaults")) << told();
+  EXPECT_TRUE(tells("searching for 8 ranks on 2 nodes with 500 MiB per step")) << told();
+  EXPECT_TRUE(tells("10 ms per step, 23.1 % less than the 13 ms of the defaults")) << told();
   EXPECT_TRUE(tells("kept in " + file_)) << told();
   const auto records = load_tunings(file_);
   ASSERT_TRUE(records.has_value());
@@ -87,7 +87,7 @@ TEST_F(Tuners, AFileOfAnotherShapeIsSaidAndTheSearchGoesOn) {
   save_tuning(file_, {.nodes = 1, .ranks = 4, .step_bytes = kMiB, .algorithm = "auto"});
   Tuner tuner(options());
   train(tuner, 400, 500 * kMiB, small_is_quick);
-  EXPECT_TRUE(tells("is of 4 ranks on 1 node with 1 MiB a step, not of this run")) << told();
+  EXPECT_TRUE(tells("has results for 4 ranks on 1 node with 1 MiB per step, not for this run")) << told();
   EXPECT_EQ(load_tunings(file_)->size(), 2u);
 }
 
@@ -95,7 +95,7 @@ TEST_F(Tuners, GarbageIsSaidAndLeftAlone) {
   std::ofstream(file_) << "garbage";
   Tuner tuner(options());
   train(tuner, 400, 500 * kMiB, small_is_quick);
-  EXPECT_TRUE(tells(file_ + " holds no results of autotune: it is no JSON; it is left alone")) << told();
+  EXPECT_TRUE(tells(file_ + " holds no autotune results: not valid JSON; the file is not used")) << told();
   EXPECT_TRUE(tells("not kept: ")) << told();
   EXPECT_LE(used_.limits.bytes, 4 * kMiB);
 }
@@ -104,7 +104,7 @@ TEST_F(Tuners, AnAlgorithmThatIsNotThereIsSaid) {
   save_tuning(file_, {.nodes = 2, .ranks = 8, .step_bytes = 500 * kMiB, .algorithm = "star"});
   Tuner tuner(options());
   train(tuner, 1, 500 * kMiB, small_is_quick);
-  EXPECT_TRUE(tells("asks for the algorithm 'star', which is not there; there are: auto, ring")) << told();
+  EXPECT_TRUE(tells("names the algorithm 'star', which is not available; available: auto, ring")) << told();
   EXPECT_EQ(used_, kDefaults);
 }
 
@@ -134,7 +134,7 @@ TEST_F(Tuners, StepsThatKeepChangingHaveTheDefaults) {
   Tuner tuner(options());
   for (std::size_t bytes = 1; bytes < 40; ++bytes) train(tuner, 7, bytes * kMiB, small_is_quick);
   EXPECT_EQ(used_, kDefaults);
-  const std::string words = "steps of more than 8 sizes: further ones have the defaults";
+  const std::string words = "steps have more than 8 different sizes: further ones use the defaults";
   EXPECT_TRUE(tells(words)) << told();
   EXPECT_EQ(told().find(words), told().rfind(words)) << "once is enough";
 }

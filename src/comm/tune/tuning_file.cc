@@ -26,7 +26,7 @@ constexpr int kVersion = 1;
 }
 
 std::size_t size_at(const Json& json, const char* key) {
-  if (!json.at(key).is_number_unsigned()) throw Error::bad_input("'{}' is no number of bytes", key);
+  if (!json.at(key).is_number_unsigned()) throw Error::bad_input("'{}' is not a number of bytes", key);
   return json.at(key).get<std::size_t>();
 }
 
@@ -59,16 +59,16 @@ std::string write_tunings(const std::vector<TuningRecord>& records) {
 
 std::vector<TuningRecord> read_tunings(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) throw Error::bad_input("it is no JSON");
+  if (json.is_discarded()) throw Error::bad_input("not valid JSON");
   if (!json.is_object() || json.value("what", Json()) != "ronde autotune")
-    throw Error::bad_input("it does not say that it is of 'ronde autotune'");
-  if (json.value("version", Json()) != kVersion) throw Error::bad_input("it has another version than {}", kVersion);
+    throw Error::bad_input("not a file of 'ronde autotune'");
+  if (json.value("version", Json()) != kVersion) throw Error::bad_input("its version is not {}", kVersion);
   try {
     std::vector<TuningRecord> records;
     for (const Json& record : json.at("records")) records.push_back(record_of(record));
     return records;
   } catch (const Json::exception& error) {
-    throw Error::bad_input("a record is not as it should be: {}", error.what());
+    throw Error::bad_input("invalid record: {}", error.what());
   }
 }
 
@@ -80,7 +80,7 @@ std::optional<std::vector<TuningRecord>> load_tunings(const std::string& path) {
   try {
     return read_tunings(text.str());
   } catch (const Error& error) {
-    throw Error::bad_input("{} holds no results of autotune: {}", path, error.what());
+    throw Error::bad_input("{} holds no autotune results: {}", path, error.what());
   }
 }
 

@@ -45,17 +45,17 @@ TEST(TuningFile, WhatIsWrittenIsRead) {
 }
 
 TEST(TuningFile, WhatIsNoneOfOursIsRefusedWithAReason) {
-  EXPECT_EQ(trouble_with("not at all"), "it is no JSON");
-  EXPECT_EQ(trouble_with(""), "it is no JSON");
-  EXPECT_EQ(trouble_with("[1, 2]"), "it does not say that it is of 'ronde autotune'");
-  EXPECT_EQ(trouble_with("{\"what\": 7}"), "it does not say that it is of 'ronde autotune'");
-  EXPECT_EQ(trouble_with("{\"what\": \"ronde autotune\", \"version\": 2}"), "it has another version than 1");
+  EXPECT_EQ(trouble_with("not at all"), "not valid JSON");
+  EXPECT_EQ(trouble_with(""), "not valid JSON");
+  EXPECT_EQ(trouble_with("[1, 2]"), "not a file of 'ronde autotune'");
+  EXPECT_EQ(trouble_with("{\"what\": 7}"), "not a file of 'ronde autotune'");
+  EXPECT_EQ(trouble_with("{\"what\": \"ronde autotune\", \"version\": 2}"), "its version is not 1");
   const std::string head = "{\"what\": \"ronde autotune\", \"version\": 1, \"records\": ";
-  EXPECT_NE(trouble_with(head + "[{}]}").find("a record is not as it should be"), std::string::npos);
-  EXPECT_NE(trouble_with(head + "[7]}").find("a record is not as it should be"), std::string::npos);
+  EXPECT_NE(trouble_with(head + "[{}]}").find("invalid record"), std::string::npos);
+  EXPECT_NE(trouble_with(head + "[7]}").find("invalid record"), std::string::npos);
   std::string negative = write_tunings({kSmall});
   negative.replace(negative.find("1048576"), 7, "-1");
-  EXPECT_EQ(trouble_with(negative), "'fusion_bytes' is no number of bytes");
+  EXPECT_EQ(trouble_with(negative), "'fusion_bytes' is not a number of bytes");
 }
 
 class TuningFileOnDisk : public testing::Test {
@@ -84,7 +84,7 @@ TEST_F(TuningFileOnDisk, AnotherFileIsNotOverwritten) {
     save_tuning(file, kSmall);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), file + " holds no results of autotune: it is no JSON");
+    EXPECT_EQ(std::string(error.what()), file + " holds no autotune results: not valid JSON");
   }
   std::string text;
   std::ifstream(file) >> text;

@@ -50,7 +50,7 @@ std::vector<Stall> find_stalls(std::span<const std::string> titles, std::span<co
 }
 
 std::string describe_stall(const Stall& stall, const std::string& elapsed, std::span<const std::string> doing) {
-  return fmt::format("{} waits {} for {}", stall.title, elapsed, join(doing, ", "));
+  return fmt::format("{} has waited {} for {}", stall.title, elapsed, join(doing, ", "));
 }
 
 std::optional<std::chrono::nanoseconds> next_question(StallTimes due, std::chrono::nanoseconds asked,

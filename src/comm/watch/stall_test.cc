@@ -52,7 +52,7 @@ TEST(Stalls, SayWhatWaitsHowLongAndForWhom) {
   const Stall stall{.title = "'w'", .missing = {1, 3}, .waiting = {0, 2}};
   const Texts doing = {"rank 1 on b2 (pid 77): step 17", "rank 3 on b2 (pid 79): no request so far"};
   EXPECT_EQ(describe_stall(stall, "31 s", doing),
-            "'w' waits 31 s for rank 1 on b2 (pid 77): step 17, rank 3 on b2 (pid 79): no request so far");
+            "'w' has waited 31 s for rank 1 on b2 (pid 77): step 17, rank 3 on b2 (pid 79): no request so far");
 }
 
 TEST(StoppedProcesses, AreSeen) {

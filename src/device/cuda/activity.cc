@@ -131,10 +131,10 @@ struct ActivityRecorder::Impl {
 };
 
 ActivityRecorder::Impl::Impl(Sink given) : sink(std::move(given)), cupti(load_for_gpus()) {
-  cupti.check(cupti.subscribe(&subscriber, on_callback, nullptr), "subscribing to what GPUs do");
+  cupti.check(cupti.subscribe(&subscriber, on_callback, nullptr), "subscribing to GPU activity");
   try {
-    cupti.check(cupti.register_clock(read_clock), "giving our clock to CUPTI");
-    cupti.check(cupti.register_buffers(on_buffer_wanted, on_buffer_filled), "giving memory to CUPTI");
+    cupti.check(cupti.register_clock(read_clock), "registering the clock with CUPTI");
+    cupti.check(cupti.register_buffers(on_buffer_wanted, on_buffer_filled), "registering buffers with CUPTI");
     buffers().begin();
     set_on(true);
     thread = std::jthread([this](const std::stop_token& stop) { read_until(stop); });
@@ -158,7 +158,8 @@ ActivityRecorder::Impl::~Impl() {
 
 void ActivityRecorder::Impl::set_on(bool on) const {
   for (const CUpti_ActivityKind kind : kKinds)
-    cupti.check(on ? cupti.enable(kind) : cupti.disable(kind), on ? "recording what GPUs do" : "no longer recording");
+    cupti.check(on ? cupti.enable(kind) : cupti.disable(kind),
+                on ? "starting to record GPU activity" : "stopping to record GPU activity");
 }
 
 void ActivityRecorder::Impl::read_until(const std::stop_token& stop) {

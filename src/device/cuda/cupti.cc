@@ -56,11 +56,11 @@ Cupti Cupti::load() {
 void Cupti::check(CUptiResult result, std::string_view doing) const {
   if (result == CUPTI_SUCCESS) return;
   const char* words = nullptr;
-  if (result_string(result, &words) != CUPTI_SUCCESS || !words) words = "an error without a name";
+  if (result_string(result, &words) != CUPTI_SUCCESS || !words) words = "unknown error";
   const std::string_view hint = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-                                    ? "; another trace or profiler (Nsight, torch's) is at work in this process"
+                                    ? "; another trace or profiler (Nsight, torch's) is active in this process"
                                     : "";
-  throw Error(Error::Kind::System, fmt::format("{}: CUPTI says {}{}", doing, words, hint));
+  throw Error(Error::Kind::System, fmt::format("{}: CUPTI reports: {}{}", doing, words, hint));
 }
 
 }  // namespace ronde::device

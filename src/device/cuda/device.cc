@@ -31,7 +31,7 @@ std::string format_version(int version) {
 Info read_info(int device) {
   const CurrentDevice current(device);
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device), "asking for a GPU's properties");
+  check(cudaGetDeviceProperties(&properties, device), "querying the properties of a GPU");
   Info info;
   info.index = device;
   info.name = properties.name;
@@ -39,7 +39,7 @@ Info read_info(int device) {
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
   info.bus_id = bus_id(device);
-  check(cudaMemGetInfo(&info.free_bytes, &info.total_bytes), "asking for a GPU's memory");
+  check(cudaMemGetInfo(&info.free_bytes, &info.total_bytes), "querying the memory of a GPU");
   return info;
 }
 
@@ -53,9 +53,10 @@ std::string why_none() {
   const Counted counted = count_gpus();
   if (counted.gpus > 0) return {};
   const std::string driver = driver_version();
-  const std::string missing = driver.empty() ? "no driver" : fmt::format("no GPU (its driver knows CUDA {})", driver);
+  const std::string missing =
+      driver.empty() ? "no driver" : fmt::format("no GPU (the driver supports CUDA {})", driver);
   const std::string words =
-      counted.result == cudaSuccess ? "" : fmt::format("; CUDA's words: {}", cudaGetErrorString(counted.result));
+      counted.result == cudaSuccess ? "" : fmt::format("; CUDA reports: {}", cudaGetErrorString(counted.result));
   return fmt::format("CUDA {} is built in, but there is {}{}", runtime_version(), missing, words);
 }
 
@@ -68,7 +69,7 @@ std::vector<Info> list() {
 std::string bus_id(int device) {
   require_gpu(device);
   std::array<char, 32> text{};
-  check(cudaDeviceGetPCIBusId(text.data(), text.size(), device), "asking for a bus id");
+  check(cudaDeviceGetPCIBusId(text.data(), text.size(), device), "querying the bus id of a GPU");
   std::string id = text.data();
   for (char& letter : id)
     if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
@@ -77,13 +78,13 @@ std::string bus_id(int device) {
 
 std::string runtime_version() {
   int version = 0;
-  check(cudaRuntimeGetVersion(&version), "asking for CUDA's version");
+  check(cudaRuntimeGetVersion(&version), "querying the version of CUDA");
   return format_version(version);
 }
 
 std::string driver_version() {
   int version = 0;
-  check(cudaDriverGetVersion(&version), "asking for the driver's version");
+  check(cudaDriverGetVersion(&version), "querying the version of the driver");
   return format_version(version);
 }
 

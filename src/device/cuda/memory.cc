@@ -18,7 +18,7 @@ void detail::free_device(std::byte* start) noexcept {
 MemoryKind memory_kind(const void* address) {
   if (count() == 0) return MemoryKind::Host;
   cudaPointerAttributes attributes{};
-  check(cudaPointerGetAttributes(&attributes, address), "asking what kind of memory an address is");
+  check(cudaPointerGetAttributes(&attributes, address), "querying the kind of memory at an address");
   switch (attributes.type) {
     case cudaMemoryTypeHost: return MemoryKind::Pinned;
     case cudaMemoryTypeDevice: return MemoryKind::Device;
@@ -40,7 +40,7 @@ DeviceBuffer::DeviceBuffer(int device, std::size_t bytes) : device_(device), siz
   if (bytes == 0) return;
   const CurrentDevice current(device);
   void* memory = nullptr;
-  check(cudaMalloc(&memory, bytes), fmt::format("taking {} bytes", bytes));
+  check(cudaMalloc(&memory, bytes), fmt::format("allocating {} bytes", bytes));
   memory_ = Unique<std::byte*, detail::free_device>(static_cast<std::byte*>(memory));
 }
 

@@ -30,10 +30,10 @@ Stream::Stream(int device, Priority priority) : device_(device) {
   const CurrentDevice current(device);
   int lowest = 0;
   int highest = 0;  // numerically the smaller
-  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for the priorities of streams");
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "querying the priorities of streams");
   // Not tied to the default stream: whoever uses that one (torch does) must not wait for ours.
   check(cudaStreamCreateWithPriority(&native_, cudaStreamNonBlocking, priority == Priority::High ? highest : lowest),
-        "making a stream");
+        "creating a stream");
   owned_ = Unique<CUstream_st*, detail::destroy_stream>(native_);
 }
 
@@ -48,7 +48,7 @@ Stream Stream::borrow(int device, CUstream_st* native) {
 bool Stream::idle() const {
   if (on_host()) return true;
   const CurrentDevice current(device_);  // a borrowed default stream means the current GPU's
-  return is_done(cudaStreamQuery(native_), "asking whether a stream is done");
+  return is_done(cudaStreamQuery(native_), "querying a stream");
 }
 
 void Stream::synchronize() const {
@@ -69,7 +69,7 @@ Event::Event(const Stream& stream, EventOptions options) : device_(stream.device
   const CurrentDevice current(device_);
   CUevent_st* event = nullptr;
   const unsigned flags = (options.timing ? 0 : cudaEventDisableTiming) | (options.sleep ? cudaEventBlockingSync : 0);
-  check(cudaEventCreateWithFlags(&event, flags), "making an event");
+  check(cudaEventCreateWithFlags(&event, flags), "creating an event");
   owned_ = Unique<CUevent_st*, detail::destroy_event>(event);
 }
 
@@ -84,7 +84,7 @@ void Event::record(const Stream& stream) {
 }
 
 bool Event::ready() const {
-  return device_ == kHost || is_done(cudaEventQuery(native()), "asking whether an event has happened");
+  return device_ == kHost || is_done(cudaEventQuery(native()), "querying an event");
 }
 
 void Event::synchronize() const {
@@ -94,7 +94,7 @@ void Event::synchronize() const {
 void call_after(const Stream& stream, void (*done)(void*), void* context) {
   if (stream.on_host()) return done(context);
   const CurrentDevice current(stream.device());
-  check(cudaLaunchHostFunc(stream.native(), done, context), "asking to be called when a stream is done");
+  check(cudaLaunchHostFunc(stream.native(), done, context), "adding a callback to a stream");
 }
 
 std::chrono::duration<double> elapsed(const Event& from, const Event& to) {
@@ -102,7 +102,7 @@ std::chrono::duration<double> elapsed(const Event& from, const Event& to) {
   detail::require_same_device(from.device_, to.device_);
   if (from.device_ == kHost) return detail::elapsed_on_host(from.recorded_, to.recorded_);
   float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, from.native(), to.native()), "telling the time between two events");
+  check(cudaEventElapsedTime(&milliseconds, from.native(), to.native()), "measuring the time between two events");
   return std::chrono::duration<double, std::milli>(milliseconds);
 }
 

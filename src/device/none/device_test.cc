@@ -16,7 +16,7 @@ TEST(DeviceWithoutCuda, SaysThatTheBuildHasNone) {
     require_gpu(0);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "there is no GPU 0 to use: this build has no CUDA");
+    EXPECT_EQ(error.message(), "GPU 0 is not available: this build has no CUDA");
   }
 }
 

@@ -20,7 +20,7 @@ std::string site_lines(const ScriptRequest& request, const std::string& mark, co
   };
   add(account, request.account);
   add(queue, request.queue);
-  if (!blank.empty()) blank = "# Where your site wants these, take away one # and fill in:\n" + blank;
+  if (!blank.empty()) blank = "# If your site requires these, remove one # and fill in:\n" + blank;
   return known + blank;
 }
 
@@ -70,9 +70,10 @@ JobShape complete(JobShape shape) {
   if (shape.nodes == 0) shape.nodes = 1;
   if (shape.per_node == 0) shape.per_node = shape.ranks / shape.nodes;
   if (shape.ranks == 0) shape.ranks = shape.nodes * shape.per_node;
-  if (shape.ranks == 0) throw Error::bad_input("say how many ranks the script is for: -n 8 --ranks-per-node 4");
+  if (shape.ranks == 0)
+    throw Error::bad_input("missing number of ranks for the script, for example: -n 8 --ranks-per-node 4");
   if (shape.ranks != shape.nodes * shape.per_node)
-    throw Error::bad_input("{} are not {} on each of {}: nodes of a batch job have the same number of ranks",
+    throw Error::bad_input("{} are not {} on each of {}: all nodes of a batch job have the same number of ranks",
                            counted(static_cast<std::size_t>(shape.ranks), "rank"), shape.per_node,
                            counted(static_cast<std::size_t>(shape.nodes), "node"));
   return shape;
@@ -88,8 +89,8 @@ std::string batch_script(const ScriptRequest& request) {
     throw Error(Error::Kind::Bug, "a batch system without a script");
   };
   return "#!/bin/bash\n" + head() + "\nset -e\n" + folder(request.scheduler) +
-         "# Here comes what your site needs to find MPI: module load openmpi\n\n"
-         "# Hosts, ranks and the time limit come from the job.\n" +
+         "# Add what your site needs to find MPI here: module load openmpi\n\n# Hosts, ranks and the time limit come "
+         "from the job.\n" +
          shell_line(request.command, 100) + "\n";
 }
 

@@ -30,22 +30,11 @@ ScriptRequest request(Scheduler scheduler) {
 TEST(Script, OfSlurm) {
   ScriptRequest job = request(Scheduler::Slurm);
   EXPECT_EQ(batch_script(job),
-            "#!/bin/bash\n"
-            "#SBATCH --job-name=ronde\n"
-            "#SBATCH --nodes=2\n"
-            "#SBATCH --ntasks-per-node=4\n"
-            "#SBATCH --exclusive\n"
-            "#SBATCH --time=01:30:00\n"
-            "#SBATCH --output=%x-%j.out\n"
-            "# Where your site wants these, take away one # and fill in:\n"
-            "##SBATCH --account=FILL_IN\n"
-            "##SBATCH --partition=FILL_IN\n"
-            "\n"
-            "set -e\n"
-            "# Here comes what your site needs to find MPI: module load openmpi\n"
-            "\n"
-            "# Hosts, ranks and the time limit come from the job.\n"
-            "ronde run -- python 'my train.py'\n");
+            "#!/bin/bash\n#SBATCH --job-name=ronde\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH "
+            "--exclusive\n#SBATCH --time=01:30:00\n#SBATCH --output=%x-%j.out\n# If your site requires these, remove "
+            "one # and fill in:\n##SBATCH --account=FILL_IN\n##SBATCH --partition=FILL_IN\n\nset -e\n# Add what your "
+            "site needs to find MPI here: module load openmpi\n\n# Hosts, ranks and the time limit come from the "
+            "job.\nronde run -- python 'my train.py'\n");
   job.account = "p1";
   job.queue = "gpu";
   job.gpus_per_node = 4;

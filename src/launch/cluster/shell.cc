@@ -70,7 +70,7 @@ std::vector<std::string> shell_words(std::string_view line, std::string_view ori
     else
       word += letter;
   }
-  if (quote != 0) throw Error::bad_input("{}: a {} has no end in: {}", origin, quote, line);
+  if (quote != 0) throw Error::bad_input("{}: missing closing {} in: {}", origin, quote, line);
   if (in_word) words.push_back(word);
   return words;
 }

@@ -71,11 +71,11 @@ std::string_view without_comment(std::string_view line) {
 std::string unquoted(std::string_view value, const std::string& where) {
   if (value.empty() || (value.front() != '"' && value.front() != '\'')) {
     if (!value.empty() && std::string_view("[{&*|>!%@`").find(value.front()) != std::string_view::npos)
-      throw Error::bad_input("{}: '{}' is no text, number or truth value", where, value);
+      throw Error::bad_input("{}: '{}' is not a string, number or boolean", where, value);
     return std::string(value);
   }
   if (value.size() < 2 || value.back() != value.front())
-    throw Error::bad_input("{}: the quote in {} has no end", where, value);
+    throw Error::bad_input("{}: missing closing quote in {}", where, value);
   return std::string(value.substr(1, value.size() - 2));
 }
 
@@ -84,7 +84,7 @@ std::optional<Line> parse_line(std::string_view text, const std::string& where) 
   const auto word = trim(line);
   if (word.empty() || word == "---") return {};
   if (line.find('\t') < line.find(word.front()))
-    throw Error::bad_input("{}: YAML indents with blanks, not tabs", where);
+    throw Error::bad_input("{}: YAML is indented with spaces, not tabs", where);
   const auto colon = word.find(':');
   const bool is_pair = colon != std::string_view::npos && (colon + 1 == word.size() || word[colon + 1] == ' ');
   if (!is_pair || word.front() == '-') throw Error::bad_input("{}: '{}' is not of the form 'key: value'", where, word);
@@ -139,7 +139,7 @@ std::vector<std::string> parse_horovod_config(std::string_view text, const std::
     }
     if (inner == 0) inner = line->indent;
     if (group.empty() || line->indent != inner)
-      throw Error::bad_input("{}: '{}' is indented like nothing above it", where, line->key);
+      throw Error::bad_input("{}: the indentation of '{}' matches no line above it", where, line->key);
     add_flag(group + "." + line->key, line->value, where, words);
   }
   return words;

@@ -32,7 +32,7 @@ void add_folder(const HorovodFlag& flag, const Written& written, TranslatedComma
   const std::string folder = folder_for(written.value);
   command.words.insert(command.words.end(), {std::string(flag.ours), folder});
   add_note(command,
-           fmt::format("{}: traces go to the folder {}, one file a rank, for ui.perfetto.dev", written.name, folder));
+           fmt::format("{}: traces go to the folder {}, one file per rank, for ui.perfetto.dev", written.name, folder));
 }
 
 }  // namespace

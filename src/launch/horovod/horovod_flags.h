@@ -14,13 +14,15 @@ inline constexpr std::string_view kElastic =
     "there is no elastic mode: --restart N starts again from the last checkpoint after a failure, without the machine "
     "that failed (--min-n)";
 inline constexpr std::string_view kSsh =
-    "the launcher does that: write it into ~/.ssh/config, or hand it on by --mpi-args (Open MPI: --mca plm_rsh_args "
-    "'-p 2222')";
-inline constexpr std::string_view kHierarchy = "is not needed: ranks of a machine always reduce in its memory first";
+    "the launcher does that: write it into ~/.ssh/config, or pass it with --mpi-args (Open MPI: --mca plm_rsh_args '-p "
+    "2222')";
+inline constexpr std::string_view kHierarchy =
+    "is not needed: ranks on one machine always reduce in shared memory first";
 inline constexpr std::string_view kSearch = "is not needed: the search of comm.autotune ends by itself";
 inline constexpr std::string_view kClock =
-    "changes nothing: log lines always have the time; --prefix-timestamp puts it before lines of ranks";
-inline constexpr std::string_view kThreads = "is not needed: MPI is asked for as little thread support as will do";
+    "changes nothing: log lines always show the time; --prefix-timestamp adds it to the output lines of ranks";
+inline constexpr std::string_view kThreads =
+    "is not needed: Ronde requests the lowest level of MPI thread support that suffices";
 
 inline constexpr auto kHorovodFlags = std::to_array<HorovodFlag>({
     {"-np", Value::Text, Action::Word, "-n"},
@@ -68,7 +70,7 @@ inline constexpr auto kHorovodFlags = std::to_array<HorovodFlag>({
     {"--prefix-output-with-timestamp", Value::None, Action::Word, "--prefix-timestamp"},
     {"--mpi-threads-disable", Value::None, Action::Note, kThreads},
     {"--no-mpi-threads-disable", Value::None, Action::Note, kThreads},
-    {"--num-nccl-streams", Value::Whole, Action::Note, "changes nothing: collectives have one stream of high priority"},
+    {"--num-nccl-streams", Value::Whole, Action::Note, "changes nothing: collectives use one high-priority stream"},
     {"--thread-affinity", Value::Text, Action::Note, "changes nothing: --bind keeps a core for communication"},
     {"--gloo", Value::None, Action::Note, "changes nothing: shared memory on one machine, MPI between machines"},
     {"--mpi", Value::None, Action::Note, "is the default between machines"},

@@ -27,8 +27,7 @@ std::string horovod_python_path(const fs::path& program) {
       return fmt::format("{}:{}", folders.shim.string(), folders.package.string());
   }
   throw Error::bad_input(
-      "--horovod: the Python package is not there; looked for {} and {}; './ronde-dev build' builds it, 'pip install "
-      ".' "
+      "--horovod: the Python package is missing; looked for {} and {}; './ronde-dev build' builds it, 'pip install .' "
       "installs it",
       (built.shim / "horovod").string(), (installed.shim / "horovod").string());
 }

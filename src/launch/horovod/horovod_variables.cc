@@ -34,27 +34,27 @@ struct Variable {
 };
 
 constexpr std::string_view kNoElastic = "changes nothing: there is no elastic mode";
-constexpr std::string_view kNoTensorFlow = "changes nothing: this is for torch alone";
+constexpr std::string_view kNoTensorFlow = "changes nothing: only PyTorch is supported";
 
 // What is later wins: who switches the stall check off means its times too.
 constexpr auto kVariables = std::to_array<Variable>({
-    {"ADASUM_MPI_CHUNK_SIZE", Form::UnusedWhole, "is not needed: Adasum is not cut into pieces"},
+    {"ADASUM_MPI_CHUNK_SIZE", Form::UnusedWhole, "is not needed: Adasum is not split into chunks"},
     {"AUTOTUNE", Form::Either, "--autotune"},
     {"AUTOTUNE_BAYES_OPT_MAX_SAMPLES", Form::Value, "--autotune-bayes-opt-max-samples"},
     {"AUTOTUNE_GAUSSIAN_PROCESS_NOISE", Form::Value, "--autotune-gaussian-process-noise"},
     {"AUTOTUNE_LOG", Form::Value, "--autotune-log-file"},
     {"AUTOTUNE_STEPS_PER_SAMPLE", Form::Value, "--autotune-steps-per-sample"},
     {"AUTOTUNE_WARMUP_SAMPLES", Form::Value, "--autotune-warmup-samples"},
-    {"BATCH_D2D_MEMCOPIES", Form::UnusedSwitch, "changes nothing: how tensors are copied is measured"},
+    {"BATCH_D2D_MEMCOPIES", Form::UnusedSwitch, "changes nothing: the way to copy tensors is chosen by measurement"},
     {"CACHE_CAPACITY", Form::Value, "--cache-capacity"},
     {"CCL_CACHE", Form::UnusedSwitch, "changes nothing: oneCCL is not used"},
     {"CYCLE_TIME", Form::Value, "--cycle-time-ms"},
-    {"DISABLE_GROUP_FUSION", Form::UnusedSwitch, "changes nothing: groups are fused as anything else"},
+    {"DISABLE_GROUP_FUSION", Form::UnusedSwitch, "changes nothing: groups are fused like all other tensors"},
     {"DISABLE_NVTX_RANGES", Form::UnusedSwitch, "changes nothing: there are no NVTX ranges"},
     {"DYNAMIC_PROCESS_SETS", Form::UnusedSwitch, "is not needed: groups of ranks can be made at any time"},
     {"ELASTIC", Form::UnusedSwitch, kNoElastic},
     {"ELASTIC_TIMEOUT", Form::UnusedWhole, kNoElastic},
-    {"ENABLE_ASYNC_COMPLETION", Form::UnusedSwitch, "is not needed: nobody waits for what need not be waited for"},
+    {"ENABLE_ASYNC_COMPLETION", Form::UnusedSwitch, "is not needed: completion is asynchronous wherever possible"},
     {"ENABLE_XLA_OPS", Form::UnusedSwitch, kNoTensorFlow},
     {"FUSION_THRESHOLD", Form::Bytes, "--fusion-threshold-mb"},
     {"GLOO_IFACE", Form::Value, "--network-interfaces"},
@@ -151,7 +151,7 @@ void add_settings(const TranslatedCommand& command, const std::string& origin, c
     const auto setting =
         std::ranges::find_if(kSettings, [&](const Setting& one) { return flag_name(one) == command.words[i]; });
     if (setting == kSettings.end())
-      throw Error(Error::Kind::Bug, fmt::format("{}: {} is no flag of a setting", origin, command.words[i]));
+      throw Error(Error::Kind::Bug, fmt::format("{}: {} is not the flag of a setting", origin, command.words[i]));
     if (!environment.get(variable_name(*setting)))
       found.settings.push_back({std::string(setting->key), command.words[i + 1], origin});
   }
@@ -162,7 +162,7 @@ std::string unknown_note(const std::string& name) {
   std::vector<std::string> known;
   for (const Variable& variable : kVariables) known.push_back(fmt::format("{}{}", kPrefix, variable.name));
   const auto meant = nearest(name, known);
-  return fmt::format("{} changes nothing: it is no variable of Horovod that is known here{}", name,
+  return fmt::format("{} changes nothing: it is not a known Horovod variable{}", name,
                      meant ? fmt::format("; did you mean {}?", *meant) : "");
 }
 

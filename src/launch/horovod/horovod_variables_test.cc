@@ -94,14 +94,14 @@ TEST(HorovodVariables, WhatChangesNothingIsSaid) {
        {Row{"HOROVOD_CYCLE_TIME", "0.5", "HOROVOD_CYCLE_TIME is not needed: nothing waits for a cycle"},
         Row{"HOROVOD_CACHE_CAPACITY", "1024", "HOROVOD_CACHE_CAPACITY is not needed: every plan is remembered"},
         Row{"HOROVOD_TORUS_ALLREDUCE", "1",
-            "HOROVOD_TORUS_ALLREDUCE is not needed: ranks of a machine always reduce in its memory first"},
+            "HOROVOD_TORUS_ALLREDUCE is not needed: ranks on one machine always reduce in shared memory first"},
         Row{"HOROVOD_THREAD_AFFINITY", "0,1",
             "HOROVOD_THREAD_AFFINITY changes nothing: --bind keeps a core for communication"},
         Row{"HOROVOD_ELASTIC", "1", "HOROVOD_ELASTIC changes nothing: there is no elastic mode"},
         Row{"HOROVOD_TIMELINE", "DYNAMIC",
             "HOROVOD_TIMELINE=DYNAMIC: nothing is recorded until the program asks for it"},
         Row{"HOROVOD_FUSION_TRESHOLD", "1",
-            "HOROVOD_FUSION_TRESHOLD changes nothing: it is no variable of Horovod that is known here; did you mean "
+            "HOROVOD_FUSION_TRESHOLD changes nothing: it is not a known Horovod variable; did you mean "
             "HOROVOD_FUSION_THRESHOLD?"}}) {
     const HorovodSettings own = horovod_settings({{row.name, row.value}});
     EXPECT_EQ(own.notes, Lines{row.note});
@@ -163,7 +163,8 @@ TEST(HorovodVariables, NoneOfHorovodsOwnIsUnknown) {
                            "ELASTIC_TIMEOUT"}) {
     const HorovodSettings own = horovod_settings({{std::string("HOROVOD_") + name, "1"}});
     EXPECT_GE(own.settings.size() + own.notes.size(), 1u) << name;
-    for (const std::string& note : own.notes) EXPECT_EQ(note.find("no variable of Horovod"), std::string::npos) << note;
+    for (const std::string& note : own.notes)
+      EXPECT_EQ(note.find("not a known Horovod variable"), std::string::npos) << note;
   }
 }
 

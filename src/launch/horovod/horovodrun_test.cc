@@ -97,12 +97,12 @@ TEST(HorovodConfig, WrongOnesAreNamedWithTheirLine) {
   EXPECT_EQ(wrong("autotune:\n  enabled: maybe\n"), "c.yaml:2: 'maybe' is neither true nor false");
   EXPECT_EQ(wrong("params:\n  cycle_time_ms:\n"), "c.yaml:2: params.cycle_time_ms has no value");
   EXPECT_EQ(wrong("params:\n    cycle_time_ms: 1\n  cache_capacity: 2\n"),
-            "c.yaml:3: 'cache_capacity' is indented like nothing above it");
-  EXPECT_EQ(wrong("  verbose: true\n"), "c.yaml:1: 'verbose' is indented like nothing above it");
-  EXPECT_EQ(wrong("params:\n\tcycle_time_ms: 1\n"), "c.yaml:2: YAML indents with blanks, not tabs");
+            "c.yaml:3: the indentation of 'cache_capacity' matches no line above it");
+  EXPECT_EQ(wrong("  verbose: true\n"), "c.yaml:1: the indentation of 'verbose' matches no line above it");
+  EXPECT_EQ(wrong("params:\n\tcycle_time_ms: 1\n"), "c.yaml:2: YAML is indented with spaces, not tabs");
   EXPECT_EQ(wrong("- verbose\n"), "c.yaml:1: '- verbose' is not of the form 'key: value'");
-  EXPECT_EQ(wrong("params: {a: 1}\n"), "c.yaml:1: '{a: 1}' is no text, number or truth value");
-  EXPECT_EQ(wrong("logging:\n  level: 'INFO\n"), "c.yaml:2: the quote in 'INFO has no end");
+  EXPECT_EQ(wrong("params: {a: 1}\n"), "c.yaml:1: '{a: 1}' is not a string, number or boolean");
+  EXPECT_EQ(wrong("logging:\n  level: 'INFO\n"), "c.yaml:2: missing closing quote in 'INFO");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::optional<int> parse_slots(std::string_view text) {
 Host parse_host(std::string_view word, const std::string& where) {
   const auto pieces = split(word, ':');
   if (pieces.size() > 2 || !is_host_name(pieces.front()))
-    throw Error::bad_input("{}: '{}' is no host; write name or name:slots", where, word);
+    throw Error::bad_input("{}: '{}' is not a host; write name or name:slots", where, word);
   const auto slots = pieces.size() == 2 ? parse_slots(pieces[1]) : std::optional<int>(1);
   if (!slots)
     throw Error::bad_input("{}: '{}' has '{}' slots; write a whole number from 1 to {}", where, word, pieces[1],
@@ -57,9 +57,9 @@ void read_attribute(Host& host, std::string_view word, const std::string& where)
   constexpr auto kSlots = std::to_array<std::string_view>({"slots", "cpu", "count"});
   const bool is_slots = std::ranges::count(kSlots, key) > 0;
   if (!is_slots && key != "max_slots" && key != "max-slots")
-    throw Error::bad_input("{}: '{}' is not known here; write name, name:slots or name slots=N", where, word);
+    throw Error::bad_input("{}: unknown word '{}'; write name, name:slots or name slots=N", where, word);
   const auto slots = parse_slots(value);
-  if (!slots) throw Error::bad_input("{}: {}={} is no whole number from 1 to {}", where, key, value, kMostSlots);
+  if (!slots) throw Error::bad_input("{}: {}={} is not a whole number from 1 to {}", where, key, value, kMostSlots);
   if (is_slots) host.slots = host.most = *slots;
 }
 
@@ -132,7 +132,7 @@ std::vector<Host> parse_hostfile(std::string_view text, const std::string& file)
     for (std::size_t i = 1; i < words.size(); ++i) read_attribute(host, words[i], where);
     add_slots(hosts, host.name, host.slots);
   }
-  if (hosts.empty()) throw Error::bad_input("{}: the file names no host", file);
+  if (hosts.empty()) throw Error::bad_input("{}: the file lists no hosts", file);
   return hosts;
 }
 
@@ -188,7 +188,7 @@ std::vector<int> parse_layout(std::string_view text, std::string_view origin) {
     std::optional<int> times = 1;
     if (bracket != std::string_view::npos)
       times = piece.ends_with(')') ? parse_slots(piece.substr(bracket + 2, piece.size() - bracket - 3)) : std::nullopt;
-    if (!count || !times) throw Error::bad_input("{}: '{}' is no list such as 4(x2),1", origin, text);
+    if (!count || !times) throw Error::bad_input("{}: '{}' is not a list such as 4(x2),1", origin, text);
     counts.insert(counts.end(), static_cast<std::size_t>(*times), *count);
   }
   return counts;

@@ -38,11 +38,11 @@ TEST(Hosts, AreReadFromTheFilesOfAllLaunchers) {
 
 TEST(Hosts, WrongFilesAreNamedWithTheirLine) {
   EXPECT_EQ(complaint([] { parse_hostfile("n1\nn2 slotz=2\n", "my hosts"); }),
-            "my hosts:2: 'slotz=2' is not known here; write name, name:slots or name slots=N");
+            "my hosts:2: unknown word 'slotz=2'; write name, name:slots or name slots=N");
   EXPECT_EQ(complaint([] { parse_hostfile("n1 slots=two\n", "f"); }),
-            "f:1: slots=two is no whole number from 1 to 65536");
-  EXPECT_EQ(complaint([] { parse_hostfile("\n\nn/1\n", "f"); }), "f:3: 'n/1' is no host; write name or name:slots");
-  EXPECT_EQ(complaint([] { parse_hostfile("# nothing\n", "f"); }), "f: the file names no host");
+            "f:1: slots=two is not a whole number from 1 to 65536");
+  EXPECT_EQ(complaint([] { parse_hostfile("\n\nn/1\n", "f"); }), "f:3: 'n/1' is not a host; write name or name:slots");
+  EXPECT_EQ(complaint([] { parse_hostfile("# nothing\n", "f"); }), "f: the file lists no hosts");
 }
 
 TEST(PlaceRanks, FillsInOrder) {

@@ -13,7 +13,7 @@ namespace ronde::launch {
 HostPlan plan_hosts(const HostFlags& flags, const Environment& environment, const std::string& this_host,
                     const ReadFile& read) {
   if (!flags.hosts.empty() && !flags.hostfile.empty())
-    throw Error::bad_input("-H {} and --hostfile {}: one of them is enough", flags.hosts, flags.hostfile);
+    throw Error::bad_input("-H {} and --hostfile {} cannot be used together", flags.hosts, flags.hostfile);
   HostPlan plan;
   RankCount count = flags.count;
   std::vector<Host> hosts;
@@ -27,7 +27,7 @@ HostPlan plan_hosts(const HostFlags& flags, const Environment& environment, cons
     if (count.ranks == 0 && count.per_host == 0) count.ranks = allocation->ranks;
   } else {
     const int ranks = count.ranks > 0 ? count.ranks : count.per_host;
-    if (ranks == 0) throw Error::bad_input("say how many ranks: ronde run -n 4 python train.py");
+    if (ranks == 0) throw Error::bad_input("missing number of ranks: ronde run -n 4 python train.py");
     hosts = {{.name = this_host, .slots = ranks, .most = ranks}};
   }
   plan.hosts = hosts;

@@ -32,7 +32,7 @@ std::optional<int> number(const Environment& environment, const char* name) {
   const auto text = environment.get(name);
   if (!text) return {};
   const auto value = parse_number<int>(*text);
-  if (!value || *value < 0) throw Error::bad_input("{}={} is no number of a rank", name, *text);
+  if (!value || *value < 0) throw Error::bad_input("{}={} is not a whole number of at least 0", name, *text);
   return value;
 }
 
@@ -48,7 +48,7 @@ int node_of(int rank, const std::vector<int>& layout) {
 void check_layout(const Source& source, int size, const std::vector<int>& layout) {
   const int expected = std::accumulate(layout.begin(), layout.end(), 0);
   if (!layout.empty() && expected != size)
-    throw Error::bad_input("{} has started {} ({}), not {}: it does not do what 'ronde run' has asked it for",
+    throw Error::bad_input("{} has started {} ({}) instead of {}: it did not follow the request of 'ronde run'",
                            name(source.launcher), counted(static_cast<std::size_t>(size), "rank"), source.size,
                            expected);
 }
@@ -64,7 +64,8 @@ RankPlace place_from(const Environment& environment, const Source& source, const
   RankPlace place{.rank = *number(environment, source.rank), .size = *number(environment, source.size)};
   check_layout(source, place.size, layout);
   if (place.rank >= place.size)
-    throw Error::bad_input("{}={} and {}={}: ranks count from 0", source.rank, place.rank, source.size, place.size);
+    throw Error::bad_input("{}={} must be less than {}={}: ranks are numbered from 0", source.rank, place.rank,
+                           source.size, place.size);
   place.node = node_of(place.rank, layout);
   const auto here = static_cast<std::size_t>(place.node);
   const int before = std::accumulate(layout.begin(), layout.begin() + place.node, 0);
@@ -72,15 +73,17 @@ RankPlace place_from(const Environment& environment, const Source& source, const
   place.local_rank = number(environment, source.local_rank).value_or(place.rank - before);
   place.local_size = number(environment, source.local_size).value_or(layout.empty() ? place.size : layout[here]);
   if (place.local_rank >= place.local_size)
-    throw Error::bad_input("rank {} is number {} of the {} on its machine, says {}: give the layout (--layout)",
-                           place.rank, place.local_rank, place.local_size, name(source.launcher));
+    throw Error::bad_input(
+        "rank {} has local rank {} of {} on its machine, according to {}: pass the layout (--layout)", place.rank,
+        place.local_rank, place.local_size, name(source.launcher));
   add_cross(place, layout);
   return place;
 }
 
 HorovodFacts horovod_facts(const RankPlace& place, const StartedJob& job) {
   if (place.cross_size == 0)
-    throw Error::bad_input("rank {}: which machines have ranks is not known: give the layout (--layout)", place.rank);
+    throw Error::bad_input("rank {}: the machines of the other ranks are not known: pass the layout (--layout)",
+                           place.rank);
   return {.host = job.host,
           .python_path = job.horovod_path,
           .cross_rank = place.cross_rank,
@@ -95,7 +98,7 @@ RankPlace rank_place(const Environment& environment, std::optional<LauncherKind>
     if ((!launcher || *launcher == source.launcher) && environment.get(source.rank) && environment.get(source.size))
       return place_from(environment, source, layout);
   throw Error::bad_input(
-      "'ronde start-rank' is for launchers: it finds its rank in the variables of {}, and they are not there",
+      "'ronde start-rank' is for launchers: it finds its rank in the variables of {}, which are not set",
       launcher ? name(*launcher) : "mpirun, hydra, srun or jsrun");
 }
 

@@ -61,12 +61,12 @@ TEST(RankPlace, WhatContradictsIsRefused) {
     }
     return std::string("no error");
   };
-  EXPECT_EQ(complaint(open_mpi(0), LauncherKind::OpenMpi, {2, 2}),
-            "mpirun has started 6 ranks (OMPI_COMM_WORLD_SIZE), not 4: it does not do what 'ronde run' has asked it "
-            "for");
+  EXPECT_EQ(
+      complaint(open_mpi(0), LauncherKind::OpenMpi, {2, 2}),
+      "mpirun has started 6 ranks (OMPI_COMM_WORLD_SIZE) instead of 4: it did not follow the request of 'ronde run'");
   EXPECT_NE(complaint({}, LauncherKind::Srun, {}).find("variables of srun"), std::string::npos);
   EXPECT_NE(complaint({{"PMI_RANK", "x"}, {"PMI_SIZE", "2"}}, {}, {}).find("PMI_RANK=x"), std::string::npos);
-  EXPECT_NE(complaint({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}}, {}, {}).find("count from 0"), std::string::npos);
+  EXPECT_NE(complaint({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}}, {}, {}).find("numbered from 0"), std::string::npos);
   EXPECT_NE(
       complaint({{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "6"}, {"SLURM_LOCALID", "2"}}, {}, {1, 5}).find("no error"),
       std::string::npos);

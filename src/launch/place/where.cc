@@ -74,7 +74,7 @@ std::string describe_job(const std::vector<const RankProcess*>& processes) {
   text += table_of(ranks);
   for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i];
   if (lines.size() > kMostLines) text += fmt::format("... and {} more\n", lines.size() - kMostLines);
-  if (lines.empty()) text += "every thread keeps to the cpus of its rank\n";
+  if (lines.empty()) text += "every thread stays on the cpus of its rank\n";
   return text;
 }
 
@@ -117,8 +117,8 @@ std::vector<RankProcess> choose_job(const std::vector<RankProcess>& processes, c
   }
   if (meant.empty()) {
     const std::vector<std::string> names(jobs.begin(), jobs.end());
-    throw Error::bad_input("there is no job {} here, nor one with a process of that number; {}", which,
-                           names.empty() ? "none of yours runs" : "there is " + join(names, ", "));
+    throw Error::bad_input("there is no job {} on this machine, nor a job with a process of that number; {}", which,
+                           names.empty() ? "you have no running jobs" : "running jobs: " + join(names, ", "));
   }
   std::vector<RankProcess> chosen;
   std::ranges::copy_if(processes, std::back_inserter(chosen), [&](const auto& each) { return each.job == meant; });

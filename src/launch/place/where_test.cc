@@ -66,7 +66,8 @@ TEST(Where, AJobIsMeantByItsNumberOrAProcess) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    EXPECT_EQ(error.message(), "there is no job 99 here, nor one with a process of that number; there is 5, 6");
+    EXPECT_EQ(error.message(),
+              "there is no job 99 on this machine, nor a job with a process of that number; running jobs: 5, 6");
   }
   EXPECT_THROW(choose_job({}, "5"), Error);
 }
@@ -87,13 +88,13 @@ TEST(Where, SaysItInATableAndNamesStrays) {
       "1 of its 2 ranks are on this machine\n"
       "rank  pid  owns cpus  processes  threads  elsewhere\n"
       "   1   21  2-3                1        1          0\n"
-      "every thread keeps to the cpus of its rank\n"
+      "every thread stays on the cpus of its rank\n"
       "\n"
       "job 6: python train.py\n"
       "1 of its 2 ranks are on this machine\n"
       "rank  pid  owns cpus  processes  threads  elsewhere\n"
       "   0   30  0-1                1        1          0\n"
-      "every thread keeps to the cpus of its rank\n");
+      "every thread stays on the cpus of its rank\n");
 }
 
 }  // namespace

@@ -121,8 +121,9 @@ int guarded(const std::function<int(int lifeline)>& work, bool* signalled) {
   throw_written_error(ends.failure.read.get());
   const Outcome& outcome = watched.outcome;
   if (outcome.signal != 0 && !watched.signals.contains(outcome.signal))
-    throw Error(Error::Kind::System, fmt::format("the launcher was ended by {}; all that it had started is stopped",
-                                                 name_of_signal(outcome.signal)));
+    throw Error(Error::Kind::System,
+                fmt::format("the launcher was ended by {}; all processes that it had started are stopped",
+                            name_of_signal(outcome.signal)));
   return outcome.exit_code();
 }
 

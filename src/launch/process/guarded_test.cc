@@ -61,7 +61,8 @@ TEST(Guarded, WhenTheChildIsKilledAllThatItStartedIsToo) {
     });
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the launcher was ended by signal 9 (killed); all that it had started is stopped");
+    EXPECT_STREQ(error.what(),
+                 "the launcher was ended by signal 9 (killed); all processes that it had started are stopped");
   }
   EXPECT_TRUE(all_dead(life));
 }

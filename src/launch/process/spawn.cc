@@ -67,7 +67,7 @@ int hear_from(int report) {
 std::string find_program(const std::string& name, const Environment& environment) {
   if (name.find('/') != std::string::npos) {
     if (is_executable(name)) return name;
-    if (std::filesystem::exists(name)) throw Error::bad_input("'{}' is no program that can be executed", name);
+    if (std::filesystem::exists(name)) throw Error::bad_input("'{}' is not an executable program", name);
     throw Error::bad_input("command not found: {}", name);
   }
   const std::string path = environment.get("PATH").value_or(kUsualPath);

@@ -29,8 +29,8 @@ TEST(FindProgram, LooksInThePathOrTakesWhatHasASlash) {
   EXPECT_EQ(refusal("no-such-program"), "command not found: no-such-program");
   EXPECT_EQ(refusal("./no-such-program"), "command not found: ./no-such-program");
   EXPECT_EQ(refusal(""), "command not found: ");
-  EXPECT_EQ(refusal("/etc/passwd"), "'/etc/passwd' is no program that can be executed");
-  EXPECT_EQ(refusal("/usr"), "'/usr' is no program that can be executed");
+  EXPECT_EQ(refusal("/etc/passwd"), "'/etc/passwd' is not an executable program");
+  EXPECT_EQ(refusal("/usr"), "'/usr' is not an executable program");
 }
 
 // What a script prints, and how it ends.

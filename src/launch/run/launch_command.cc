@@ -75,12 +75,12 @@ Words jsrun(const LaunchRequest& request) {
   const Placement& placement = request.placement;
   if (!same_everywhere(placement))
     throw Error::bad_input(
-        "jsrun starts the same number of ranks on every host, not {}: choose -n as a multiple of the hosts, or "
+        "jsrun starts the same number of ranks on every host, not {}: choose -n as a multiple of the hosts, or use "
         "--launcher mpirun",
         format_layout(layout_of(placement)));
   if (request.keep_order)
     throw Error::bad_input(
-        "jsrun takes its hosts from the LSF job: leave -H and --hostfile away, or --launcher mpirun");
+        "jsrun takes its hosts from the LSF job: remove -H and --hostfile, or use --launcher mpirun");
   Words words{"--nrs",
               std::to_string(placement.hosts.size()),
               "--rs_per_host",
@@ -114,8 +114,8 @@ void refuse_wrong_mpi_type(const LaunchRequest& request) {
   for (const std::string& word : request.extra)
     if (word.starts_with("--mpi=") && !word.starts_with("--mpi=pmix"))
       throw Error::bad_input(
-          "'srun {}' does not start Open MPI: every rank would find itself alone; Open MPI needs --mpi=pmix, which is "
-          "what 'ronde run' asks for by itself",
+          "'srun {}' does not start Open MPI: every rank would run alone; Open MPI needs --mpi=pmix, which 'ronde run' "
+          "passes by default",
           word);
 }
 

@@ -70,13 +70,13 @@ Error none_found(MpiFamily family) {
   const LauncherKind kind = family == MpiFamily::Mpich ? LauncherKind::Hydra : LauncherKind::OpenMpi;
   return Error::bad_input(
       "ranks on other machines need a launcher, and there is none on the PATH (mpirun, mpiexec, srun, jsrun): {} "
-      "brings one",
+      "provides one",
       known(kind).bring);
 }
 
 Launcher preferred(std::span<const Launcher> found, LauncherKind kind) {
   if (const Launcher* launcher = find_kind(found, kind)) return *launcher;
-  throw Error::bad_input("--launcher {}: {} is not on the PATH; {} brings it", known(kind).flag, known(kind).what,
+  throw Error::bad_input("--launcher {}: {} is not on the PATH; {} provides it", known(kind).flag, known(kind).what,
                          known(kind).bring);
 }
 
@@ -119,7 +119,7 @@ std::optional<LauncherKind> parse_launcher(std::string_view name) {
   if (name == "auto") return {};
   const auto found = std::ranges::find(kKnown, name, &Known::flag);
   if (found == kKnown.end())
-    throw Error::bad_input("--launcher {}: there are auto, mpirun, hydra, srun and jsrun", name);
+    throw Error::bad_input("--launcher {}: unknown launcher; use auto, mpirun, hydra, srun or jsrun", name);
   return found->kind;
 }
 
@@ -168,8 +168,8 @@ std::string srun_mpi_type(const Launcher& srun, MpiFamily family) {
   const std::string type(type_for(family));
   if (srun_can_start(srun, family)) return type;
   throw Error::bad_input(
-      "srun cannot start {} here: that takes 'srun --mpi={}', which is not among what 'srun --mpi=list' prints; use "
-      "--launcher mpirun, or an MPI library that srun supports (setting mpi.library)",
+      "srun cannot start {} here: that needs 'srun --mpi={}', which 'srun --mpi=list' does not list; use --launcher "
+      "mpirun, or an MPI library that srun supports (setting mpi.library)",
       name(family), type);
 }
 

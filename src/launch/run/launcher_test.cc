@@ -71,7 +71,7 @@ TEST(ChooseLauncher, InASlurmJobSrunWhereItCan) {
   const Launcher without_pmix{LauncherKind::Srun, "srun", "22", "MPI plugin types are...\n\tnone\n\tpmi2\n"};
   EXPECT_EQ(choose_launcher(std::vector{kOpenMpi, without_pmix}, open).kind, LauncherKind::OpenMpi);
   const std::string why = complaint([&] { choose_launcher(std::vector{without_pmix}, open); });
-  EXPECT_NE(why.find("srun cannot start Open MPI here: that takes 'srun --mpi=pmix'"), std::string::npos) << why;
+  EXPECT_NE(why.find("srun cannot start Open MPI here: that needs 'srun --mpi=pmix'"), std::string::npos) << why;
 }
 
 TEST(ChooseLauncher, SaysWhatIsMissing) {
@@ -89,7 +89,8 @@ TEST(ChooseLauncher, SaysWhatIsMissing) {
 TEST(ChooseLauncher, NamesOfTheFlag) {
   EXPECT_FALSE(parse_launcher("auto"));
   EXPECT_EQ(parse_launcher("hydra"), LauncherKind::Hydra);
-  EXPECT_EQ(complaint([] { parse_launcher("ssh"); }), "--launcher ssh: there are auto, mpirun, hydra, srun and jsrun");
+  EXPECT_EQ(complaint([] { parse_launcher("ssh"); }),
+            "--launcher ssh: unknown launcher; use auto, mpirun, hydra, srun or jsrun");
 }
 
 TEST(LaunchCommand, OfOpenMpi) {

@@ -52,10 +52,10 @@ RestartDecision decide_restart(const RestartRules& rules, int attempt, const Job
                                const std::vector<HostSlots>& hosts) {
   if (rules.most == 0 || end.exit_code == 0 || end.interrupted || end.exit_code == kToBeContinued) return {};
   if (end.exit_code == kWrongInput)
-    return give_up("not started again: exit code 2 stands for wrong input, which would be wrong again");
+    return give_up("not started again: exit code 2 means wrong input, and a restart would fail the same way");
   if (attempt > rules.most)
-    return give_up(
-        fmt::format("not started again: {} did not help", counted(static_cast<std::size_t>(rules.most), "restart")));
+    return give_up(fmt::format("not started again: the job failed after {}",
+                               counted(static_cast<std::size_t>(rules.most), "restart")));
 
   std::vector<HostSlots> others = hosts;
   const std::vector<std::string> without = suspects(end);

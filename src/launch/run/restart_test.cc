@@ -30,7 +30,7 @@ TEST(Restart, AFailureStartsAgainAfterAGrowingDelayUntilItIsEnough) {
             "starting again in 2 s, restart 2 of 8 (exit code 7)");
   const auto last = decide_restart(rules, 9, {.exit_code = 7}, 4, kOne);
   EXPECT_FALSE(last.again);
-  EXPECT_EQ(last.sentence, "not started again: 8 restarts did not help");
+  EXPECT_EQ(last.sentence, "not started again: the job failed after 8 restarts");
 }
 
 TEST(Restart, ManyRestartsDoNotOverflowTheDelay) {
@@ -46,7 +46,7 @@ TEST(Restart, NotWhatWentWellOrWouldNotHelp) {
   }
   const auto wrong = decide_restart(rules, 1, {.exit_code = 2}, 4, kOne);
   EXPECT_FALSE(wrong.again);
-  EXPECT_EQ(wrong.sentence, "not started again: exit code 2 stands for wrong input, which would be wrong again");
+  EXPECT_EQ(wrong.sentence, "not started again: exit code 2 means wrong input, and a restart would fail the same way");
   EXPECT_EQ(decide_restart({}, 1, {.exit_code = 7}, 4, kOne).sentence, "") << "nobody asked for restarts";
 }
 

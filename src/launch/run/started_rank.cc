@@ -206,7 +206,7 @@ Program prepare(const StartedRank& rank, Way& way, std::optional<Placed>& placed
     for (const std::string& warning : rank.warn ? plan.warnings : std::vector<std::string>{})
       way.take(RankStream::Err, fmt::format("{}: warning: {}\n", rank.host, warning));
     if (rank.verbose)
-      way.take(RankStream::Err, fmt::format("ranks of {}, from {} on:\n{}", rank.host,
+      way.take(RankStream::Err, fmt::format("ranks of {}, numbered from {}:\n{}", rank.host,
                                             rank.place.rank - rank.place.local_rank, topology::draw(plan)));
   }
   if (plan.policy != topology::Policy::None) placed.emplace(binding);

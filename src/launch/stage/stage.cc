@@ -45,7 +45,7 @@ void make_own_folder(const fs::path& folder) {
     throw Error::system(errno, "cannot make the folder {}", folder.string());
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-    throw Error::bad_input("{} belongs to somebody else; --stage-to names another folder", folder.string());
+    throw Error::bad_input("{} belongs to another user; choose another folder with --stage-to", folder.string());
 }
 
 std::vector<fs::path> folders_to_try(const StageOptions& options) {
@@ -66,7 +66,7 @@ detail::Candidate look_at(const fs::path& folder, std::uint64_t spoken_for) {
 
 void refuse_twice(std::set<std::string>& seen, const std::string& name, const char* flag) {
   if (!seen.insert(name).second)
-    throw Error::bad_input("{}: two are called {}; give one another name, as in SRC:NAME", flag, name);
+    throw Error::bad_input("{}: two items are called {}; give one of them another name, as in SRC:NAME", flag, name);
 }
 
 void add_variables(const char* start, const std::vector<NamedPath>& places, Environment::Variables& variables) {
@@ -78,12 +78,12 @@ void add_variables(const char* start, const std::vector<NamedPath>& places, Envi
 
 std::string bring_results(const Results& results, const std::string& host, detail::Progress& progress) {
   const fs::path &from = results.place.path, to = host.empty() ? results.to : results.to / host;
-  if (!fs::exists(from)) return fmt::format("{} is not there: nothing is brought back", from.string());
+  if (!fs::exists(from)) return fmt::format("{} does not exist: nothing was copied back", from.string());
   const detail::Entries entries = detail::list_tree(from, kThreads, progress.stop);
   const bool is_file = entries.size() == 1 && entries.front().path.empty();
   progress.total += detail::total_bytes(entries);
   const std::string still_there =
-      fmt::format("results are not all brought back; they are still in {} on this node", from.string());
+      fmt::format("not all results were copied back; they are still in {} on this node", from.string());
   try {
     std::error_code failure;
     if (!entries.empty()) fs::create_directories(is_file ? to.parent_path() : to, failure);
@@ -94,8 +94,8 @@ std::string bring_results(const Results& results, const std::string& host, detai
   }
   if (progress.stop) return still_there;
   if (results.ours) fs::remove_all(from);
-  if (entries.empty()) return fmt::format("the job has left nothing in {}", from.string());
-  return fmt::format("{} is brought back to {}: {} in {}", results.place.name, to.string(),
+  if (entries.empty()) return fmt::format("the job left no results in {}", from.string());
+  return fmt::format("{} was copied back to {}: {} in {}", results.place.name, to.string(),
                      format_bytes(detail::total_bytes(entries)), counted(detail::count_files(entries), "file"));
 }
 
@@ -152,7 +152,7 @@ void Staging::Plan::add_item(const std::string& text) {
     throw Error::bad_input("--stage {}: there is no such file or folder", from.string());
   const bool full = fs::path(to).is_absolute();
   if (!full && fs::path(to).has_parent_path())
-    throw Error::bad_input("--stage {}: after the colon comes a name or a full path", text);
+    throw Error::bad_input("--stage {}: write a name or an absolute path after the colon", text);
   item.place.name = detail::name_of(to.empty() ? from : fs::path(to));
   item.variable = detail::variable_for(fmt::format("{}_", kStageVariable), item.place.name);
   refuse_twice(names, item.place.name, "--stage");
@@ -221,7 +221,7 @@ int Staging::bring_back() {
     carriers.emplace_back([&result, this](detail::Progress& progress, const detail::Signals&) {
       return bring_results(result, plan_->options.host, progress);
     });
-  return detail::carry(carriers, "bringing results back", plan_->options.err);
+  return detail::carry(carriers, "copying results back", plan_->options.err);
 }
 
 Environment::Variables Staging::variables() const {

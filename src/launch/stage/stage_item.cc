@@ -57,13 +57,14 @@ void remove_older(const StageItem& item, const Progress& progress) {
   if (!fs::exists(fs::symlink_status(place))) return;
   const auto manifest = read_manifest(place);
   if (!manifest)
-    throw Error::bad_input("{} is there already and was not staged: remove it, or stage to another place",
+    throw Error::bad_input("{} already exists and was not staged: remove it, or stage to another place",
                            place.string());
   const auto foreign = foreign_to(*manifest, list_tree(place, kLookers, progress.stop));
   throw_if_stopped(progress);  // or the list would not be whole
   if (!foreign.empty())
-    throw Error::bad_input("{} must be staged anew, but holds what was not staged, such as {}: move that away first",
-                           place.string(), foreign.front());
+    throw Error::bad_input(
+        "{} must be staged again, but contains files that were not staged, such as {}: move them away first",
+        place.string(), foreign.front());
   remove_tree(place);
 }
 
@@ -134,7 +135,7 @@ std::string bring(const StageItem& item, const Environment& environment, int thr
   const Lock lock(beside(item.place.path, "lock"), progress);
   throw_if_stopped(progress);
   if (is_up_to_date(item, progress.stop))
-    return fmt::format("{} is staged already: {}; ranks find it as ${}", item.place.name, place, item.variable);
+    return fmt::format("{} is already staged: {}; ranks find it as ${}", item.place.name, place, item.variable);
   throw_if_stopped(progress);
   const Entries here = replace(item, environment, threads, signals, progress);
   return fmt::format("{} is staged: {}, {}, took {}; ranks find it as ${}", item.place.name, place, summary(here),

@@ -41,7 +41,8 @@ FromTo parse_from_to(std::string_view text, std::string_view flag) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos && !text.empty()) return {std::string(text), ""};
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size())
-    throw Error::bad_input("{} {}: write a path, or two with a colon between", flag, text.empty() ? "''" : text);
+    throw Error::bad_input("{} {}: write a path, or two paths with a colon between them", flag,
+                           text.empty() ? "''" : text);
   return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
 }
 
@@ -59,8 +60,7 @@ std::optional<Unpacker> unpacker_for(const std::filesystem::path& file) {
 std::string name_of(const std::filesystem::path& path) {
   std::string name = last_part(path);
   if (name.empty() || name == "." || name == "..")
-    throw Error::bad_input("{} has no name of its own that ranks could know it by; write {}:NAME", path.string(),
-                           path.string());
+    throw Error::bad_input("{} has no file name that ranks can use; write {}:NAME", path.string(), path.string());
   if (const Archive* archive = archive_of(name)) name.resize(name.size() - archive->ending.size());
   return name;
 }
@@ -88,8 +88,7 @@ std::string substitute(std::string_view text, std::string_view word, const std::
     const auto named = [&](const NamedPath& placement) { return rest.empty() || placement.name == rest.substr(1); };
     const auto found = std::ranges::find_if(placements, named);
     if (found == placements.end())
-      throw Error::bad_input("{} in the command: nothing with that name is given by --{}",
-                             text.substr(at, end + 1 - at), word);
+      throw Error::bad_input("{} in the command: no --{} has that name", text.substr(at, end + 1 - at), word);
     result += text.substr(0, at);
     result += found->path.string();
     text.remove_prefix(end + 1);
@@ -107,7 +106,7 @@ std::filesystem::path choose_folder(const std::vector<Candidate>& candidates, st
         "{} {}", candidate.folder.string(),
         candidate.writable ? fmt::format("has {}", format_bytes(candidate.available)) : "cannot be written to");
   }
-  throw Error::bad_input("no room on this node for {}, {}: {}; --stage-to names another folder", what,
+  throw Error::bad_input("not enough space on this node for {}, {}: {}; choose another folder with --stage-to", what,
                          format_bytes(needed), refused);
 }
 

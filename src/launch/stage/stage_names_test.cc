@@ -53,7 +53,7 @@ TEST(StageNames, PathsTakeTheirPlaceInTheCommand) {
   EXPECT_EQ(substitute("{stage:val}:{stage:train}", "stage", two), "/tmp/val:/tmp/train");
   EXPECT_EQ(substitute("{staged} {x} {stage", "stage", two), "{staged} {x} {stage") << "not for us";
   EXPECT_EQ(complaint([&] { substitute("{stage:test}", "stage", two); }),
-            "{stage:test} in the command: nothing with that name is given by --stage");
+            "{stage:test} in the command: no --stage has that name");
   EXPECT_THROW(substitute("{unstage}", "unstage", {}), Error);
 }
 
@@ -62,8 +62,8 @@ TEST(StageNames, TheFirstFolderWithRoomIsTaken) {
   EXPECT_EQ(choose_folder(all, 1000, "x"), "/small");
   EXPECT_EQ(choose_folder(all, 2 << 20, "x"), "/large");
   EXPECT_EQ(complaint([&] { choose_folder(all, std::uint64_t{2} << 30, "data.tar"); }),
-            "no room on this node for data.tar, 2 GiB: /ro cannot be written to, /small has 1 MiB, /large has 1 GiB; "
-            "--stage-to names another folder");
+            "not enough space on this node for data.tar, 2 GiB: /ro cannot be written to, /small has 1 MiB, /large has "
+            "1 GiB; choose another folder with --stage-to");
 }
 
 }  // namespace

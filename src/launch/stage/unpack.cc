@@ -30,7 +30,7 @@ Program make_program(const Unpacker& unpacker, const fs::path& source, const fs:
     try {
       program.path = find_program(name, environment);
     } catch (const Error&) {
-      throw Error::bad_input("{} is needed to unpack {} and is not installed here", name, source.string());
+      throw Error::bad_input("{} is needed to unpack {} but is not installed", name, source.string());
     }
   }
   const std::vector<NamedPath> values{{"", folder}}, sources{{"", source}};
@@ -86,7 +86,7 @@ void unpack(const Unpacker& unpacker, const fs::path& source, const fs::path& fo
   const Program program = make_program(unpacker, source, folder, environment);
   const FileDescriptor null = open_null();
   const FileDescriptor words(memfd_create("words", MFD_CLOEXEC));  // not a pipe: nobody reads while it runs
-  if (!words) throw Error::system(errno, "cannot keep what {} says", unpacker.command.front());
+  if (!words) throw Error::system(errno, "cannot store the output of {}", unpacker.command.front());
   Pipe input = Pipe::make();
   const pid_t pid =
       start_process(program, {unpacker.reads_input ? input.read.get() : null.get(), null.get(), words.get()}, signals);

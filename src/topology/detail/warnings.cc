@@ -24,9 +24,9 @@ void about_other_policies(const Machine& machine, const BindingPlan& plan, std::
     if (machine.gpus[*rank.gpu].numa && !is_near(machine, rank)) far.push_back(rank.rank);
   if (far.empty()) return;
   const bool one = far.size() == 1;
-  warnings.push_back(fmt::format("bound by {}, rank{} {} far from {}; --bind gpu puts {}", name(plan.policy),
-                                 one ? "" : "s", CpuSet(far).format() + (one ? " sits" : " sit"),
-                                 one ? "its GPU" : "their GPUs", one ? "it next to that" : "them next to these"));
+  warnings.push_back(fmt::format("bound by {}, rank{} {} far from {}; --bind gpu places {}", name(plan.policy),
+                                 one ? "" : "s", CpuSet(far).format() + (one ? " is" : " are"),
+                                 one ? "its GPU" : "their GPUs", one ? "it near its GPU" : "them near their GPUs"));
 }
 
 void about_gpus(const Machine& machine, const BindingRequest& request, const BindingPlan& plan,
@@ -35,13 +35,13 @@ void about_gpus(const Machine& machine, const BindingRequest& request, const Bin
     warnings.emplace_back("there is no GPU to bind to; ranks are spread over the cores instead");
   if (plan.policy != Policy::Gpu) return about_other_policies(machine, plan, warnings);
   if (request.ranks > static_cast<int>(machine.gpus.size()))
-    warnings.push_back(
-        fmt::format("{} share {}, in turn", counted(request.ranks, "rank"), counted(machine.gpus.size(), "GPU")));
+    warnings.push_back(fmt::format("{} share {}, assigned round robin", counted(request.ranks, "rank"),
+                                   counted(machine.gpus.size(), "GPU")));
   for (const RankBinding& rank : plan.ranks) {
     if (is_near(machine, rank)) continue;
-    warnings.push_back(
-        fmt::format("rank {} cannot sit next to GPU {}: {}", rank.rank, *rank.gpu,
-                    machine.gpus[*rank.gpu].numa ? "no core there is ours" : "the machine does not say where it is"));
+    warnings.push_back(fmt::format("rank {} cannot be bound near GPU {}: {}", rank.rank, *rank.gpu,
+                                   machine.gpus[*rank.gpu].numa ? "this process may not use the cores there"
+                                                                : "the machine does not report where it is"));
   }
 }
 
@@ -56,10 +56,10 @@ void about_cores(const Machine& machine, const BindingRequest& request, const Bi
   if (ranks > cpus)
     warnings.push_back(fmt::format("{} take turns on {}: expect each to be slower", counted(ranks, "rank"), have));
   else if (request.threads > 0 && ranks * request.threads > cpus)
-    warnings.push_back(fmt::format("{} with {} each are more than {}", counted(ranks, "rank"),
-                                   counted(request.threads, "thread"), have));
+    warnings.push_back(
+        fmt::format("{} with {} each exceed {}", counted(ranks, "rank"), counted(request.threads, "thread"), have));
   if (idle > 0 && ranks <= cpus)
-    warnings.push_back(fmt::format("{} of {} belong to no rank ({}, bound by {})", idle,
+    warnings.push_back(fmt::format("{} of {} are not assigned to any rank ({}, bound by {})", idle,
                                    counted(machine.cores.size(), "core"), counted(ranks, "rank"), name(plan.policy)));
 }
 
@@ -68,10 +68,10 @@ void about_quota(const Machine& machine, const BindingRequest& request, const Bi
   const auto& quota = machine.limits.cpu_quota;
   if (!quota || *quota >= static_cast<double>(machine.cores.size())) return;
   const bool over = plan.ranks.front().threads * static_cast<double>(plan.ranks.size()) > *quota;
-  const char* effect = over && request.threads > 0 ? "; ranks will be halted to keep to it"
-                       : over                      ? "; ranks will be halted to keep to it, even with one thread each"
-                                                   : "; threads are limited to it";
-  warnings.push_back(fmt::format("the control group grants the time of {:.3g} cores on {}{}", *quota,
+  const char* effect = over && request.threads > 0 ? "; ranks will be throttled"
+                       : over                      ? "; ranks will be throttled, even with one thread each"
+                                                   : "; the number of threads is limited to that";
+  warnings.push_back(fmt::format("the control group limits ranks to the CPU time of {:.3g} cores on {}{}", *quota,
                                  counted(machine.cores.size(), "core"), effect));
 }
 

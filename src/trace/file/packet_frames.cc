@@ -24,7 +24,7 @@ PacketFrames::PacketFrames(const std::filesystem::path& file)
     : file_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)), buffer_(kBuffer) {
   if (!descriptor_) throw Error::bad_input("'{}' cannot be opened: {}", file.string(), std::strerror(errno));
   fill(1);
-  if (left() > 0 && buffer_[0] != kPacketTag) throw Error::bad_input("'{}' is no trace file", file.string());
+  if (left() > 0 && buffer_[0] != kPacketTag) throw Error::bad_input("'{}' is not a trace file", file.string());
   if (left() == 0 && damage_.empty()) damage_ = "it is empty";
 }
 
@@ -34,7 +34,7 @@ std::optional<std::string_view> PacketFrames::next() {
   fill(kMostFrame);
   if (!damage_.empty() || left() == 0) return {};
   std::string_view frame(buffer_.data() + at_, left());
-  if (frame[0] != kPacketTag) return stop("no packet begins there");
+  if (frame[0] != kPacketTag) return stop("no packet starts there");
   frame.remove_prefix(1);
   std::uint64_t length = 0;
   if (!ProtoCursor::take(frame, length)) return stop("it is cut off");

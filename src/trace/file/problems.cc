@@ -59,37 +59,37 @@ std::vector<std::string> problems_of(const std::vector<RankFacts>& ranks) {
   int next = 0;  // rank that should come
   for (const RankFacts& rank : ranks) {
     if (rank.dropped > 0)
-      problems.push_back(fmt::format("rank {} lost {} events for want of room; a larger trace.bytes keeps them",
-                                     rank.rank, rank.dropped));
+      problems.push_back(
+          fmt::format("rank {} dropped {} events because its buffer was full; a larger trace.bytes keeps them",
+                      rank.rank, rank.dropped));
     if (!rank.clock_shared) without_clock.add(rank.rank, rank.rank);
     if (rank.rank > next) missing.add(next, rank.rank - 1);
     next = rank.rank + 1;
     if (apart(rank, ranks.front()))
-      problems.push_back(
-          fmt::format("the times of rank {} lie {:.0f} s away from those of rank {}: a file of another run, or a clock "
-                      "that is wrong",
-                      rank.rank, seconds_between(rank, ranks.front()), ranks.front().rank));
+      problems.push_back(fmt::format(
+          "the times of rank {} are {:.0f} s away from those of rank {}: a file of another run, or a wrong clock",
+          rank.rank, seconds_between(rank, ranks.front()), ranks.front().rank));
     if (rank.world_size > 0 && rank.world_size != size)
-      problems.push_back(fmt::format("rank {} was one of {}, others of {}: these are files of different runs",
-                                     rank.rank, rank.world_size, size));
+      problems.push_back(
+          fmt::format("rank {} is from a run of {} ranks, others from a run of {}: these are files of different runs",
+                      rank.rank, rank.world_size, size));
   }
   if (ranks.size() > 1 && !without_clock.empty())
-    problems.push_back(
-        fmt::format("the clocks of these ranks were not compared, so that times between ranks are those of their wall "
-                    "clocks: {}",
-                    without_clock.text()));
+    problems.push_back(fmt::format(
+        "the clocks of these ranks were not synchronised, so times between ranks depend on their wall clocks: {}",
+        without_clock.text()));
   if (next < size) missing.add(next, size - 1);
   if (!missing.empty())
-    problems.push_back(fmt::format("of {} ranks, these left no readable trace: {}", size, missing.text()));
+    problems.push_back(fmt::format("of {} ranks, these have no readable trace: {}", size, missing.text()));
   return problems;
 }
 
 std::string recording_has_no_end(int rank) {
-  return fmt::format("rank {}'s recording has no end: its process was killed, crashed, or is still running", rank);
+  return fmt::format("the recording of rank {} has no end: its process was killed, crashed, or is still running", rank);
 }
 
 std::string recorded_twice(int rank) {
-  return fmt::format("rank {} was recorded in two files; the first one counts", rank);
+  return fmt::format("rank {} was recorded in two files; the first one is used", rank);
 }
 
 }  // namespace ronde::trace

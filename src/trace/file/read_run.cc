@@ -143,8 +143,8 @@ Run read_run(const std::filesystem::path& path, const ReadOptions& options) {
   Run run{.source = path};
   std::vector<RankDraft> ranks = join(read_files(trace_files(path), options), run);
   if (ranks.empty())
-    throw Error::bad_input(
-        "{}", run.problems.empty() ? fmt::format("'{}' holds no rank's trace", path.string()) : run.problems.front());
+    throw Error::bad_input("{}", run.problems.empty() ? fmt::format("'{}' holds no trace of any rank", path.string())
+                                                      : run.problems.front());
   align(ranks, run);
   std::vector<RankFacts> facts;
   for (RankDraft& rank : ranks) {

@@ -127,7 +127,7 @@ class Packets {
         case trace_packet::kClockSnapshot: parts.clocks = at.bytes(); break;
         default: break;
       }
-    if (!at.ok()) return "a packet that is no protocol buffer";
+    if (!at.ok()) return "a packet is not a protocol buffer";
     if (parts.sequence < 2 || parts.sequence > kMostSequence) return {};
     return read(parts);
   }
@@ -146,18 +146,18 @@ class Packets {
     const auto found = sequences_.find(parts.sequence);
     if (found == sequences_.end()) return {};
     const int rank = rank_of(parts.sequence);
-    if (!parts.interned.empty() && !found->second.learn(parts.interned)) return "names that make no sense";
+    if (!parts.interned.empty() && !found->second.learn(parts.interned)) return "invalid names";
     if (!parts.track.empty()) {
       ReadTrack track{.rank = rank};
-      if (!read_track(parts.track, track)) return "a track that makes no sense";
+      if (!read_track(parts.track, track)) return "an invalid track";
       visitor_.track(track);
     }
     if (!parts.clocks.empty()) {
       ReadClocks clocks{.rank = rank};
-      if (!read_clocks(parts.clocks, clocks)) return "clocks that make no sense";
+      if (!read_clocks(parts.clocks, clocks)) return "invalid clocks";
       visitor_.clocks(clocks);
     }
-    if (!parts.event.empty() && !read_event(parts, found->second, rank)) return "an event that makes no sense";
+    if (!parts.event.empty() && !read_event(parts, found->second, rank)) return "an invalid event";
     return {};
   }
 
@@ -215,7 +215,7 @@ class Packets {
 
 std::string Damage::text() const {
   if (offset == 0) return fmt::format("'{}' cannot be read ({})", file.string(), what);
-  return fmt::format("'{}' is damaged at byte {} ({}); what comes before it was read", file.string(), offset, what);
+  return fmt::format("'{}' is damaged at byte {} ({}); everything before it was read", file.string(), offset, what);
 }
 
 std::optional<Damage> read_trace(const std::filesystem::path& file, TraceVisitor& visitor) {
@@ -239,7 +239,7 @@ std::vector<std::filesystem::path> trace_files(const std::filesystem::path& path
   if (error) throw Error::bad_input("'{}' cannot be listed: {}", path.string(), error.message());
   if (files.empty())
     throw Error::bad_input(
-        "'{}' holds no trace (trace-00000.perfetto-trace and so on); a training records one with --trace-dir FOLDER",
+        "'{}' holds no trace (trace-00000.perfetto-trace and so on); record one with --trace-dir FOLDER",
         path.string());
   std::ranges::sort(files);
   return files;

@@ -159,7 +159,7 @@ TEST_F(Damaged, WhatIsNoTrace) {
   write_bytes(file(), "");
   EXPECT_NE(failure().find("empty"), std::string::npos) << failure();
   write_bytes(file(), "{\"traceEvents\": []}");
-  EXPECT_NE(failure().find("is no trace file"), std::string::npos) << failure();
+  EXPECT_NE(failure().find("is not a trace file"), std::string::npos) << failure();
   write_bytes(file(), std::string(4096, '\0'));
   EXPECT_NE(failure().find(file().string()), std::string::npos) << failure();
   fs::remove(file());
@@ -174,8 +174,8 @@ TEST_F(Damaged, OneFileDoesNotSpoilTheOthers) {
   const auto run = read();
   ASSERT_EQ(run.ranks.size(), 2u);
   ASSERT_EQ(run.problems.size(), 2u);
-  EXPECT_EQ(run.problems[0], fmt::format("'{}' is no trace file", file(2).string()));
-  EXPECT_EQ(run.problems[1], "of 3 ranks, these left no readable trace: 2");
+  EXPECT_EQ(run.problems[0], fmt::format("'{}' is not a trace file", file(2).string()));
+  EXPECT_EQ(run.problems[1], "of 3 ranks, these have no readable trace: 2");
 }
 
 TEST_F(Damaged, ManyMissingRanksMakeASentence) {
@@ -184,7 +184,7 @@ TEST_F(Damaged, ManyMissingRanksMakeASentence) {
   const auto run = read();
   EXPECT_EQ(run.world_size, 1000);
   ASSERT_EQ(run.problems.size(), 1u);
-  EXPECT_EQ(run.problems[0], "of 1000 ranks, these left no readable trace: 1 to 4, 6 to 999");
+  EXPECT_EQ(run.problems[0], "of 1000 ranks, these have no readable trace: 1 to 4, 6 to 999");
 }
 
 TEST_F(Damaged, TwoFilesOfOneRank) {
@@ -192,7 +192,7 @@ TEST_F(Damaged, TwoFilesOfOneRank) {
   const auto run = read();
   ASSERT_EQ(run.ranks.size(), 1u);
   ASSERT_EQ(run.problems.size(), 1u);
-  EXPECT_EQ(run.problems[0], "rank 0 was recorded in two files; the first one counts");
+  EXPECT_EQ(run.problems[0], "rank 0 was recorded in two files; the first one is used");
 }
 
 TEST_F(Damaged, FilesOfDifferentRuns) {
@@ -200,8 +200,9 @@ TEST_F(Damaged, FilesOfDifferentRuns) {
   write_small(file(1), {.rank = 1, .world_size = 4});
   auto run = read();
   ASSERT_EQ(run.problems.size(), 2u);
-  EXPECT_EQ(run.problems[0], "rank 0 was one of 2, others of 4: these are files of different runs");
-  EXPECT_EQ(run.problems[1], "of 4 ranks, these left no readable trace: 2, 3");
+  EXPECT_EQ(run.problems[0],
+            "rank 0 is from a run of 2 ranks, others from a run of 4: these are files of different runs");
+  EXPECT_EQ(run.problems[1], "of 4 ranks, these have no readable trace: 2, 3");
   write_small(file(1), {.rank = 1, .world_size = 2, .begin = kBegin + 3600'000'000'000});
   run = read();
   ASSERT_EQ(run.problems.size(), 1u);

@@ -93,7 +93,7 @@ TEST(ReadRun, TellsWhichRanksAreMissing) {
   record(folder.path(), 1, now_ns(), 0);
   const auto run = read_run(folder.path());
   ASSERT_EQ(run.problems.size(), 1u);
-  EXPECT_EQ(run.problems[0], "of 2 ranks, these left no readable trace: 0");
+  EXPECT_EQ(run.problems[0], "of 2 ranks, these have no readable trace: 0");
 }
 
 TEST(ReadRun, ReadsAFileThatIsCutOff) {

@@ -36,7 +36,7 @@ SpanFilter::SpanFilter(std::string_view patterns) {
     const bool unwanted = pattern.starts_with('-');
     const std::string_view text = unwanted ? trim(pattern.substr(1)) : pattern;
     if (text.empty())
-      throw Error::bad_input("trace.filter is '{}': between commas there must be the name of a span, such as 'wait*'",
+      throw Error::bad_input("trace.filter is '{}': write the name of a span, such as 'wait*', between commas",
                              patterns);
     (unwanted ? unwanted_ : wanted_).emplace_back(text);
   }

@@ -12,7 +12,7 @@
 namespace ronde::trace::detail {
 
 Wake::Wake() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (fd_ < 0) throw Error::system(errno, "cannot make the bell of the trace's writer");
+  if (fd_ < 0) throw Error::system(errno, "cannot create the event that wakes the trace's writer");
 }
 
 Wake::~Wake() {

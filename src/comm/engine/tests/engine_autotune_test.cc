@@ -137,7 +137,7 @@ TEST_P(EngineAutotune, TheNextRunStartsWithWhatWasFound) {
         EXPECT_GE(engine.statistics().buckets - before.buckets, 50u);
       },
       options());
-  EXPECT_TRUE(tells("buckets of 8 B, the first of 8 B") && tells("as an earlier run of")) << told_.str();
+  EXPECT_TRUE(tells("buckets of 8 B, the first of 8 B") && tells("as found by an earlier run of")) << told_.str();
 }
 
 // Steps that are not as planned, joins and other operations, all while it searches.

@@ -88,7 +88,7 @@ TEST_F(EngineNccl, GroupsHaveLinksOfTheirOwn) {
     const Group even = connected(engine, {0, 2}), odd = connected(engine, {1, 3});
     const Group& mine = half == 0 ? even : odd;
     EXPECT_EQ(mine.why_not_nccl(), "");
-    EXPECT_NE(engine.world().why_not_nccl().find("no buffer of a GPU has travelled"), std::string::npos);
+    EXPECT_NE(engine.world().why_not_nccl().find("no GPU buffer has been sent"), std::string::npos);
     std::vector<float> values(100, static_cast<float>(engine.rank()));
     mine.run({.name = "sum", .input = buffer_of(values)});
     EXPECT_EQ(values, std::vector<float>(100, half == 0 ? 2.0F : 4.0F));
@@ -157,7 +157,7 @@ TEST_F(EngineNccl, AMemberThatDiesEndsIt) {
     if (engine->rank() == 1) return job.kill(1);
     const Deadline until = Deadline::after(tests::kTestTimeout);
     while (group.why_not_nccl().empty() && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_NE(group.why_not_nccl().find("a member has gone"), std::string::npos) << group.why_not_nccl();
+    EXPECT_NE(group.why_not_nccl().find("a member left"), std::string::npos) << group.why_not_nccl();
   };
   tests::run_job(job, body, options_);
 }
@@ -182,7 +182,7 @@ TEST_F(EngineNccl, WithoutNamesItGoesThroughTheHost) {
   const auto body = [&](Engine& engine) {
     const Group group = connected(engine, all(engine));
     EXPECT_EQ(group.why_not_nccl(),
-              engine.rank() == 0 ? "NCCL has no names left" : "NCCL does not work on the first of its members");
+              engine.rank() == 0 ? "NCCL has no names left" : "NCCL does not work on the first member of the group");
     std::vector<float> values(100, 1.0F);
     group.run({.name = "second", .input = buffer_of(values)});
     EXPECT_EQ(values[99], 3.0F);
@@ -190,7 +190,7 @@ TEST_F(EngineNccl, WithoutNamesItGoesThroughTheHost) {
   };
   run_watched(3, body, options_);
   EXPECT_EQ(gpus_->calls(), 0);
-  EXPECT_NE(said_.str().find("buffers of GPUs go through the host's memory: NCCL has no names left"), std::string::npos)
+  EXPECT_NE(said_.str().find("GPU buffers go through host memory: NCCL has no names left"), std::string::npos)
       << said_.str();
 }
 

@@ -97,7 +97,7 @@ void send_arena(int socket, int rank, int arena, const std::string& whom, Deadli
   message.rank = rank;
   message.attach(arena);
   while (sendmsg(socket, message.msg(), MSG_NOSIGNAL) < 0) {
-    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot introduce myself to {}", whom);
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot send this rank's introduction to {}", whom);
     wait_for(socket, POLLOUT, whom, until);
   }
 }
@@ -111,7 +111,7 @@ ReceivedArena receive_arena(int socket, const std::string& whom, Deadline until)
   ArenaMessage message;
   ssize_t received = 0;
   while ((received = recvmsg(socket, message.msg(), MSG_CMSG_CLOEXEC)) < 0) {
-    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "{} cannot be heard", whom);
+    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot receive the introduction of {}", whom);
     wait_for(socket, POLLIN, whom, until);
   }
   FileDescriptor arena = message.attached();
@@ -203,7 +203,7 @@ std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Peers& peers, const 
     mesh_options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
   if (mesh_options.secret.empty())
-    throw Error(Error::Kind::System, "rank 0 has told no secret for the job's connections");
+    throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
   auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(mesh_options));
   const Partners partners = first_partners(peers.node_of, bootstrap.rank());
   mesh->meet(partners.call, partners.called_by, until);

@@ -25,8 +25,8 @@ Arena::Arena(const Mapping& memory, std::size_t reserved) : memory_(memory) {
 }
 
 Error Arena::no_room(std::size_t bytes) const {
-  return Error::system(ENOMEM, "no {} left among the {} of memory shared on this node", format_bytes(bytes),
-                       format_bytes(memory_.size()));
+  return Error::system(ENOMEM, "cannot allocate {} in the {} of memory shared on this node (comm.arena_bytes)",
+                       format_bytes(bytes), format_bytes(memory_.size()));
 }
 
 std::byte* Arena::allocate(std::size_t bytes) {
@@ -56,7 +56,7 @@ std::byte* Arena::allocate_zeroed(std::size_t bytes) {
 void Arena::free(std::byte* piece) {
   std::lock_guard lock(mutex_);
   const auto used = used_.find(static_cast<std::size_t>(piece - memory_.data()));
-  if (used == used_.end()) throw Error(Error::Kind::Bug, "memory given back to an arena that it is not from");
+  if (used == used_.end()) throw Error(Error::Kind::Bug, "memory was returned to an arena that it does not belong to");
   auto [offset, size] = *used;
   used_.erase(used);
   if (retired_) return;

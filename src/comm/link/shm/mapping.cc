@@ -29,7 +29,7 @@ std::optional<rlim_t> limit_of(__rlimit_resource resource) {
 
 FileDescriptor Mapping::make_file(std::size_t bytes) {
   FileDescriptor file(memfd_create("ronde", MFD_CLOEXEC));
-  if (!file) throw Error::system(errno, "cannot make memory to share with the other ranks of this node");
+  if (!file) throw Error::system(errno, "cannot create memory shared with the other ranks of this node");
   // Beyond this limit the kernel does not only refuse: it ends the process.
   if (const auto most = limit_of(RLIMIT_FSIZE); most && *most < bytes)
     throw Error(

@@ -122,7 +122,7 @@ std::uint16_t port_of(int socket) {
   sockaddr_storage name{};
   socklen_t length = sizeof(name);
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&name), &length) != 0)
-    throw Error::system(errno, "cannot see where this rank listens");
+    throw Error::system(errno, "cannot read the address at which this rank listens");
   return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&name)->sin6_port
                                           : reinterpret_cast<sockaddr_in*>(&name)->sin_port);
 }
@@ -156,10 +156,9 @@ std::vector<Address> wanted_addresses(const std::string& interfaces, bool only_h
   if (!interfaces.empty())
     throw Error::bad_input("comm.interface {}: this machine has no such interface; it has {}", interfaces,
                            join(seen, ", "));
-  throw Error(
-      Error::Kind::System,
-      fmt::format("no network interface is up by which ranks of other nodes can be reached; this machine has {}",
-                  seen.empty() ? "none" : join(seen, ", ")));
+  throw Error(Error::Kind::System,
+              fmt::format("no network interface that reaches other nodes is up; this machine has {}",
+                          seen.empty() ? "none" : join(seen, ", ")));
 }
 
 }  // namespace
@@ -188,20 +187,20 @@ std::string write_endpoint(const Endpoint& endpoint, const std::string& secret) 
 
 ReceivedEndpoint read_endpoint(const std::string& text) {
   const auto refuse = [](std::string_view why) {
-    return Error(Error::Kind::System, fmt::format("a rank told something else than where it listens: {}", why));
+    return Error(Error::Kind::System, fmt::format("a rank sent an invalid network address: {}", why));
   };
   try {
     const auto json = nlohmann::json::parse(text);
     ReceivedEndpoint told{.endpoint = {}, .secret = json.at("secret").get<std::string>()};
     const auto& port = json.at("port");
     const auto& addresses = json.at("addresses");
-    if (!port.is_number_unsigned() || port.get<std::uint64_t>() - 1 > 65534) throw refuse("no port");
+    if (!port.is_number_unsigned() || port.get<std::uint64_t>() - 1 > 65534) throw refuse("invalid port");
     if (!addresses.is_array() || addresses.size() > kMostAddresses || told.secret.size() > kMostSecret)
       throw refuse("too many addresses");
     told.endpoint.port = port.get<std::uint16_t>();
     for (const auto& one : addresses) {
       const auto address = parse_address(one.get<std::string>());
-      if (!address) throw refuse("no address");
+      if (!address) throw refuse("invalid address");
       told.endpoint.addresses.push_back(*address);
     }
     return told;
@@ -263,7 +262,7 @@ std::vector<Address> order_addresses(const std::vector<Address>& mine, std::vect
 }
 
 FileDescriptor begin_connect(const std::string& ip, std::uint16_t port) {
-  if (bits_of(ip).empty()) throw Error(Error::Kind::System, fmt::format("'{}' is no network address", ip));
+  if (bits_of(ip).empty()) throw Error(Error::Kind::System, fmt::format("'{}' is not a network address", ip));
   const SocketName name(ip, port);
   FileDescriptor socket(::socket(name.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) throw Error::system(errno, "cannot make a socket");

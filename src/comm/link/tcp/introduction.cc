@@ -24,8 +24,7 @@ Introduction read_introduction(const std::string& text) {
     return {json.at("host"), json.at("node"),    json.at("address"), json.at("pid"),
             json.at("cpus"), json.at("machine"), std::move(quotas)};
   } catch (const nlohmann::json::exception& error) {
-    throw Error(Error::Kind::System,
-                fmt::format("a rank introduced itself with something else than an introduction: {}", error.what()));
+    throw Error(Error::Kind::System, fmt::format("a rank sent an invalid introduction: {}", error.what()));
   }
 }
 

@@ -12,11 +12,10 @@ constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 40;  // its memory
 }  // namespace
 
 std::string wrong_header(const FrameHeader& header) {
-  if (header.magic != FrameHeader::kMagic) return "it broke the protocol: no message begins like this";
+  if (header.magic != FrameHeader::kMagic) return "it broke the protocol: invalid start of a message";
   if (header.kind != FrameKind::Message && header.kind != FrameKind::Note)
-    return fmt::format("it broke the protocol: there are no messages of kind {}",
-                       static_cast<std::uint32_t>(header.kind));
-  if (header.tag.lane >= Tag::kLanes) return fmt::format("it broke the protocol: there is no lane {}", header.tag.lane);
+    return fmt::format("it broke the protocol: unknown kind of message {}", static_cast<std::uint32_t>(header.kind));
+  if (header.tag.lane >= Tag::kLanes) return fmt::format("it broke the protocol: unknown lane {}", header.tag.lane);
   const std::uint64_t most = header.kind == FrameKind::Note ? kLongestNote : kLongestMessage;
   if (header.bytes > most)
     return fmt::format("it broke the protocol: it announced a message of {}", format_bytes(header.bytes));

@@ -96,7 +96,7 @@ bool Mesh::begin_frame(Incoming& in) {
     try {
       arrival->buffer = SharedBuffer(header.bytes);
     } catch (const std::bad_alloc&) {
-      return refuse(in, fmt::format("there is no memory for its message of {}", format_bytes(header.bytes)));
+      return refuse(in, fmt::format("not enough memory for its message of {}", format_bytes(header.bytes)));
     }
     if (line) line->arrivals.push_back(arrival);
   }

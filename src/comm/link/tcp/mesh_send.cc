@@ -126,7 +126,7 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (out.state == Outgoing::State::Open)
     return close_outgoing(peer, out, got < 0 ? in_words(errno) : got == 0 ? "it has ended" : "it broke the protocol");
-  if (got <= 0) return connect_failed(peer, out, got < 0 ? in_words(errno) : "it hangs up on us", Retry::WhileBusy);
+  if (got <= 0) return connect_failed(peer, out, got < 0 ? in_words(errno) : "it closed the connection", Retry::WhileBusy);
   if (!greeting) {
     if (bytes[0] == CallerHandshake::kWelcome) return opened(peer, out);
     return connect_failed(peer, out, "another program answers there", Retry::No);

@@ -224,9 +224,9 @@ TEST_F(Meshes, WhoDoesNotCallIsNamed) {
 TEST_F(Meshes, WhatAPeerAnnouncesIsCheckedBeforeItIsBelieved) {
   constexpr std::uint64_t kHuge = ~std::uint64_t{0};
   const std::vector<std::pair<FrameHeader, std::string>> wrong{
-      {{.magic = 7}, "no message begins like this"},
-      {{.kind = static_cast<FrameKind>(1)}, "no messages of kind 1"},
-      {{.kind = FrameKind::Message, .tag = {.channel = 0, .lane = Tag::kLanes}}, "no lane 32"},
+      {{.magic = 7}, "invalid start of a message"},
+      {{.kind = static_cast<FrameKind>(1)}, "unknown kind of message 1"},
+      {{.kind = FrameKind::Message, .tag = {.channel = 0, .lane = Tag::kLanes}}, "unknown lane 32"},
       {{.kind = FrameKind::Message, .bytes = kHuge}, "announced a message"},
       {{.kind = FrameKind::Note, .bytes = std::uint64_t{1} << 30}, "announced a message"}};
   open(static_cast<int>(wrong.size()) + 1);

@@ -66,10 +66,9 @@ void Mesh::give_up_doubtful() {
     const int peer = place->first;
     place = doubtful_.erase(place);
     const std::string& tried = outgoing_.at(peer).refusals;
-    lose(peer, "it cannot be reached: " +
-                   (tried.empty() ? "it has no address that is not this machine's own; name a network that both are "
-                                    "in with comm.interface"
-                                  : tried));
+    lose(peer, "it cannot be reached: " + (tried.empty() ? "all its addresses are also addresses of this machine; set "
+                                                           "comm.interface to a network that both machines are in"
+                                                         : tried));
   }
 }
 

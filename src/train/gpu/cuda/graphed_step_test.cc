@@ -220,7 +220,7 @@ TEST_F(GpuGraphs, MeasureGradients) {
 // A group that has met once.
 comm::Group connected_group(comm::Engine& engine) {
   comm::Group group = engine.make_group({0});
-  EXPECT_NE(group.why_not_nccl().find("no buffer of a GPU has travelled"), std::string::npos);
+  EXPECT_NE(group.why_not_nccl().find("no GPU buffer has been sent"), std::string::npos);
   const torch::Tensor one = torch::ones({1}, kGpu);
   comm::Request request{.name = "one"};
   request.input = parallel::buffer_of(one);
@@ -279,7 +279,7 @@ TEST_F(GpuGraphs, HaveTheExchangeOfGradientsInThem) {
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(torch::equal(expected[i], found[i])) << i;
     const torch::Tensor wrong = torch::ones({2}, torch::device(kGpu).dtype(torch::kInt16));
     const device::Event made(parallel::current_stream(kGpu));
-    EXPECT_THROW(in_stream(0, {wrong}, made), Error) << "NCCL has no i16";
+    EXPECT_THROW(in_stream(0, {wrong}, made), Error) << "NCCL does not support i16";
     EXPECT_THROW(in_stream(0, {torch::ones({1000}, kGpu)}, made), Error) << "there is no room";
     EXPECT_THROW(in_stream(1, {torch::ones({1}, kGpu)}, made), Error) << "nobody has reserved it";
   });
@@ -303,7 +303,7 @@ TEST_F(GpuGraphs, AreGivenUpWhenTheyGetNoFurther) {
     EXPECT_EQ(group.why_not_nccl(), "");
     launch(3);
     now.synchronize();
-    EXPECT_NE(group.why_not_nccl().find("a step that was launched got no further for"), std::string::npos)
+    EXPECT_NE(group.why_not_nccl().find("a launched step made no progress for"), std::string::npos)
         << group.why_not_nccl();
     group.launched_in_stream(now);  // changes nothing
   };
