@@ -116,11 +116,11 @@ def test_labels_are_judged_by_validation_and_tested_once(short_run, build_dir, c
     ("settings", "words"),
     [
         (["data.split=60/20"], "data.split"),
-        (["data.split=98/1/1"], "not even one"),
+        (["data.split=98/1/1"], "less than one sample"),
         (["model.weights=nowhere.safetensors"], "there is no file nowhere.safetensors"),
         (["data.target=mask"], "data.target = mask needs"),
         (["model.filters=3"], "cannot have 3 filters"),
-        (["data.name=text", "data.target=labels"], "data.target can be class"),
+        (["data.name=text", "data.target=labels"], "set data.target to one of class"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_2(build_dir, clean_env, tmp_path, settings, words):

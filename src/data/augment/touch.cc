@@ -14,8 +14,8 @@ void check(const Touching& touching) {
                      touching.width <= kMost;
   if (!sizes || touching.channels < 1 || touching.channels > static_cast<int>(PixelScale::kChannels) ||
       touching.pictures < 0)
-    throw Error::bad_input("{} pictures of {} x {} pixels with {} channels cannot be made from {} x {}",
-                           touching.pictures, touching.height, touching.width, touching.channels, touching.from_height,
+    throw Error::bad_input("cannot make {} pictures of {} x {} pixels with {} channels from {} x {}", touching.pictures,
+                           touching.height, touching.width, touching.channels, touching.from_height,
                            touching.from_width);
 }
 
@@ -89,7 +89,7 @@ void touch_all(const Touching& touching, const std::uint8_t* from, const Picture
 
 PixelScale pixel_scale(const Normalization& normal) {
   if (normal.mean.size() > PixelScale::kChannels || normal.mean.size() != normal.deviation.size())
-    throw Error::bad_input("{} means and {} deviations: bytes of pixels have up to {} channels", normal.mean.size(),
+    throw Error::bad_input("got {} means and {} deviations, but pixels have at most {} channels", normal.mean.size(),
                            normal.deviation.size(), PixelScale::kChannels);
   PixelScale pixels;
   for (std::size_t c = 0; c < normal.mean.size(); ++c) {

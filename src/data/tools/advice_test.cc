@@ -43,8 +43,9 @@ TEST(Advice, CacheAfterSomethingThatDraws) {
 }
 
 TEST(Advice, PrefetchThatIsNotLastOrMissing) {
-  EXPECT_TRUE(has(only(advise_on_steps({prefetch(), batch(4)}, kFolder)), "prefetch is not last: what batch does"));
-  EXPECT_TRUE(has(only(advise_on_steps({batch(4)}, kFolder)), "there is no prefetch"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({prefetch(), batch(4)}, kFolder)), "prefetch is not last: training waits for batch"));
+  EXPECT_TRUE(has(only(advise_on_steps({batch(4)}, kFolder)), "prefetch is missing"));
 }
 
 TEST(Advice, BufferThatIsSmallerThanARunOfOneClass) {
@@ -53,7 +54,7 @@ TEST(Advice, BufferThatIsSmallerThanARunOfOneClass) {
 }
 
 TEST(Advice, CacheThatIsLargerThanTheMemory) {
-  EXPECT_TRUE(has(only(advise_on_steps({cache(), prefetch()}, kFolder)), "61 % of them are read anew"));
+  EXPECT_TRUE(has(only(advise_on_steps({cache(), prefetch()}, kFolder)), "61 % of them are read again"));
   EXPECT_EQ(advise_on_steps({cache({}, std::size_t{16} << 30), prefetch()}, kFolder).size(), 0u);
 }
 
@@ -70,7 +71,7 @@ TEST(Advice, ManySmallFilesFarAway) {
 
 TEST(Advice, FunctionsThatAreCheaperThanHandingOn) {
   StageStats stage{.name = "scale", .busy = 1ms, .samples = 10'000};
-  EXPECT_TRUE(has(only(advise_on_stages({stage})), "'scale' takes 0.10 us a sample"));
+  EXPECT_TRUE(has(only(advise_on_stages({stage})), "'scale' takes 0.10 us per sample"));
   stage.busy = 1s;
   EXPECT_TRUE(advise_on_stages({stage}).empty());
 }

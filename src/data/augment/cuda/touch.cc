@@ -20,7 +20,7 @@ bool can_touch_on_gpu() {
 void detail::touch_on_gpu(const device::Stream& stream, const Touching& touching, const std::uint8_t* from,
                           const PictureTouch* touches, void* into) {
   if (cuda::touch_blocks(touching.pictures, touching.height) > std::numeric_limits<std::int32_t>::max())
-    throw Error::bad_input("{} pictures of {} rows are more than a GPU touches at a time", touching.pictures,
+    throw Error::bad_input("{} pictures of {} rows are too many for one GPU launch", touching.pictures,
                            touching.height);
   cuda::TouchWork work{.from = from,
                        .touches = reinterpret_cast<const cuda::Touch*>(touches),

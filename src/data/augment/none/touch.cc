@@ -11,7 +11,7 @@ bool can_touch_on_gpu() {
 void detail::touch_on_gpu(const device::Stream& stream, const Touching&, const std::uint8_t*, const PictureTouch*,
                           void*) {
   throw Error::bad_input(
-      "pictures cannot be touched on GPU {}: Ronde was built without CUDA's compiler (nvcc); say data.on_device = off",
+      "cannot augment pictures on GPU {}: Ronde was built without the CUDA compiler (nvcc); set data.on_device = off",
       stream.device());
 }
 
