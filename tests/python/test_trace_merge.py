@@ -256,7 +256,7 @@ def test_wrong_input_is_refused_in_a_sentence(recorded, ronde, tmp_path):
     refused(ronde("trace", "merge"), "which traces?")
     refused(ronde("trace", "merge", str(recorded), "-o", "x", "--steps", "900.."), "none of the steps")
     own = str(file_in(recorded, 1))
-    refused(ronde("trace", "merge", str(recorded), "-o", own), "would be written over")
+    refused(ronde("trace", "merge", str(recorded), "-o", own), "would be overwritten")
     refused(ronde("trace", "merge", str(recorded), "-o", "empty"), "is a folder")
     (tmp_path / "empty" / "trace-00000.perfetto-trace").write_text("hello")
     refused(ronde("trace", "merge", "empty"), "is no trace file")
