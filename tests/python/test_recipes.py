@@ -117,9 +117,9 @@ def test_labels_are_judged_by_validation_and_tested_once(short_run, build_dir, c
     [
         (["data.split=60/20"], "data.split"),
         (["data.split=98/1/1"], "less than one sample"),
-        (["model.weights=nowhere.safetensors"], "there is no file nowhere.safetensors"),
+        (["model.weights=nowhere.safetensors"], "nowhere.safetensors does not exist"),
         (["data.target=mask"], "data.target = mask needs"),
-        (["model.filters=3"], "cannot have 3 filters"),
+        (["model.filters=3"], "does not support model.filters = 3"),
         (["data.name=text", "data.target=labels"], "set data.target to one of class"),
     ],
 )
