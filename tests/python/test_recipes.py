@@ -24,9 +24,9 @@ RECIPES = {
 
 
 def short_version(text: str) -> list[str]:
-    """The settings of the command after the words 'In short' in a recipe's header."""
+    """The settings of the command after the words 'Short version' in a recipe's header."""
     header = " ".join(line[1:] for line in text.splitlines() if line.startswith("#"))
-    command = header[header.index("In short") :]
+    command = header[header.index("Short version") :]
     words = shlex.split(re.search(r"ronde run -n 2 ronde train [\w-]+((?: +--set +\S+)+)", command)[1])
     assert words.count("--set") >= 3, command
     return words
@@ -69,7 +69,7 @@ def test_what_the_recipes_are_after_is_said(ronde):
         assert name in listed
         text = ronde("train", name, "--print").stdout
         header = "".join(line for line in text.splitlines() if line.startswith("#"))
-        assert "In short" in header and re.search("GPU|two cores|Xeon", header), header
+        assert "Short version" in header and re.search("GPU|two cores|Xeon", header), header
 
 
 @pytest.mark.parametrize("depth", ["resnet20", "resnet32", "resnet44", "resnet110", "resnet50"])
