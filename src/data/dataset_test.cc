@@ -304,7 +304,7 @@ TEST(Dataset, RefusesStepsThatCannotBeWhereTheyAre) {
   wrong(numbers(3) | filter([](const Sample&) { return true; }) | shuffle(1), "use shuffle_buffer");
   wrong(numbers(3) | unbatch(), "unbatch needs batches");
   wrong(numbers(3) | batch(0), "size must be at least 1");
-  wrong(numbers(3) | shard(2, 2), "no rank 2 among 2");
+  wrong(numbers(3) | shard(2, 2), "rank 2 is out of range for 2 ranks");
   wrong(numbers(3) | shuffle(1) | shuffle_chunks(1), "must come before");
   wrong(numbers(3) | shuffle(1) | data::split(0, 50), "split must come before");
   wrong(numbers(3) | data::split(50, 20), "percentages");

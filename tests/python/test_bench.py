@@ -162,7 +162,7 @@ def test_control(bench):
     ("arguments", "parts"),
     [
         (["allreduce", "-n", "0"], ["-n 0", "from 1"]),
-        (["allreduce", "-n", "2,4"], ["one number"]),
+        (["allreduce", "-n", "2,4"], ["single number of ranks"]),
         (["allreduce", "--sizes", "4,many"], ["--sizes 4,many"]),
         (["allreduce", "--sizes", "6"], ["multiples of 4"]),
         (["allreduce", "--turns", "x"], ["--turns x"]),

@@ -254,7 +254,7 @@ def test_wrong_input_is_refused_in_a_sentence(recorded, ronde, tmp_path):
     refused(ronde("trace", "merge", "nowhere"), "there is no 'nowhere'")
     refused(ronde("trace", "merge", str(recorded), "--format", "pdf"), "perfetto, chrome, otf2")
     refused(ronde("trace", "merge"), "which traces?")
-    refused(ronde("trace", "merge", str(recorded), "-o", "x", "--steps", "900.."), "none of the steps")
+    refused(ronde("trace", "merge", str(recorded), "-o", "x", "--steps", "900.."), "none of the requested steps")
     own = str(file_in(recorded, 1))
     refused(ronde("trace", "merge", str(recorded), "-o", own), "would be overwritten")
     refused(ronde("trace", "merge", str(recorded), "-o", "empty"), "is a folder")

@@ -183,7 +183,7 @@ TEST_F(Earth, DamagedBandsAreNamed) {
   EXPECT_TRUE(message_of([&] {
                 decoder->decode(sample, {}, {.features = features, .flags = flags});
               }).starts_with("band B05: the sample has no 'B05'"));
-  EXPECT_TRUE(message_of([] { (void)make_bands_decoder({.bands = {"a"}}); }).starts_with("data.normalize: 0 means"));
+  EXPECT_TRUE(message_of([] { (void)make_bands_decoder({.bands = {"a"}}); }).starts_with("data.normalize has 0 means"));
 }
 
 }  // namespace

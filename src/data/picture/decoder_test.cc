@@ -320,10 +320,11 @@ TEST(PictureDecoder, TargetsAreChecked) {
             "'labels' is u8[2], but there are 3 classes");
   EXPECT_EQ(failure({.resolution = 8, .target = Target::Labels, .classes = 2}, sample), "");
   sample.set("image", Array(Type::F32, {3}));
-  EXPECT_TRUE(failure({.resolution = 8}, sample).starts_with("'image' is f32[3]: neither"));
+  EXPECT_TRUE(failure({.resolution = 8}, sample)
+                  .starts_with("'image' must be the bytes of a picture or u8[height,width,channels], got f32[3]"));
   EXPECT_TRUE(failure({.target = Target::Mask}, sample).starts_with("data.target = mask"));
-  EXPECT_TRUE(failure({.resolution = 0}, sample).starts_with("data.resolution = 0"));
-  EXPECT_TRUE(failure({.channels = 2}, sample).starts_with("data.channels = 2"));
+  EXPECT_TRUE(failure({.resolution = 0}, sample).starts_with("data.resolution must be from 1 to 16384, got 0"));
+  EXPECT_TRUE(failure({.channels = 2}, sample).starts_with("data.channels must be 3, or 1 for grey pictures, got 2"));
 }
 
 }  // namespace

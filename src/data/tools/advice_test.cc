@@ -39,7 +39,8 @@ TEST(Advice, SaysNothingWhenNothingIsWrong) {
 }
 
 TEST(Advice, CacheAfterSomethingThatDraws) {
-  EXPECT_TRUE(has(only(advise_on_steps({crop(), cache("/local"), prefetch()}, kFolder)), "after 'crop', which draws"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({crop(), cache("/local"), prefetch()}, kFolder)), "after 'crop', which is random"));
 }
 
 TEST(Advice, PrefetchThatIsNotLastOrMissing) {
@@ -49,7 +50,8 @@ TEST(Advice, PrefetchThatIsNotLastOrMissing) {
 }
 
 TEST(Advice, BufferThatIsSmallerThanARunOfOneClass) {
-  EXPECT_TRUE(has(only(advise_on_steps({shuffle_buffer(1000, 1), prefetch()}, kFolder)), "about 1300 of one class"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({shuffle_buffer(1000, 1), prefetch()}, kFolder)), "about 1300 samples of one class"));
   EXPECT_EQ(advise_on_steps({shuffle_buffer(2000, 1), prefetch()}, kFolder).size(), 0u);
 }
 

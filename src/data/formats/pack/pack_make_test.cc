@@ -110,7 +110,7 @@ TEST_F(PackMakeTest, BadSamplesAreLeftOutAndNamed) {
   EXPECT_EQ(message_of([&] { make_pack(records, strict); }), "memory/7: it is bad");
   for (std::int64_t i = 0; i < 20; ++i) records.bad.insert(i);
   EXPECT_EQ(message_of([&] { make_pack(records, options("none")); }),
-            "no sample of memory can be read; the first: it is bad");
+            "none of the samples of memory can be read; the first error: it is bad");
 }
 
 TEST_F(PackMakeTest, ShuffledHoldsEverySampleOnce) {

@@ -74,7 +74,7 @@ TEST(Lmdb, CaffesDatumIsRead) {
 TEST(Lmdb, WhatIsNoSampleSaysWhy) {
   const Folder folder;
   write_lmdb(folder.path(), {{"a", std::string("\x80\x04\x95")}});
-  EXPECT_NE(first_error({.path = folder.path()}).find("Python pickled"), std::string::npos);
+  EXPECT_NE(first_error({.path = folder.path()}).find("the value is a Python pickle"), std::string::npos);
   const Folder other;
   write_lmdb(other.path(), {{"a", "hello"}});
   EXPECT_NE(first_error({.path = other.path()}).find("the value is not a picture"), std::string::npos);
