@@ -97,7 +97,7 @@ def poll(handle: int) -> bool:
     """
 
 def synchronize(handle: int) -> Any:
-    """Waits until the request is done; returns its result. A handle that was waited for before gives None.
+    """Waits until the request is done and returns its result. A handle that was already waited for gives None.
 
     >>> handle = hvd.allreduce_async(torch.ones(3), op=hvd.Sum)
     >>> hvd.synchronize(handle)

@@ -85,7 +85,7 @@ def main() -> None:
     if not words:
         sys.exit(USAGE)
     if sys.flags.ignore_environment:
-        sys.exit("ronde.horovod: python was told to ignore PYTHONPATH (-E or -I), by which programs find the shim")
+        sys.exit("ronde.horovod: python ignores PYTHONPATH (-E or -I), but programs need it to find the shim")
     flags = subprocess._args_from_interpreter_flags()  # -u, -O, -X ...: the program gets them too
     sys.stdout.flush()
     sys.stderr.flush()

@@ -20,7 +20,7 @@ def program() -> str:
     found = shutil.which("ronde")
     if found and pathlib.Path(found).read_bytes()[:2] != b"#!":  # not the script that leads here
         return found
-    raise FileNotFoundError(f"there is no program 'ronde' in {package / 'bin'}, in the build folder or on the path")
+    raise FileNotFoundError(f"cannot find the program 'ronde' in {package / 'bin'}, in the build folder or on the PATH")
 
 
 def main() -> None:

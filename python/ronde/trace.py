@@ -176,7 +176,7 @@ def calls(filter: str = "*") -> Iterator[None]:
     ...     pass
     """
     if sys.getprofile() is not None:
-        raise ValueError("another profiler is at work on this thread: calls() cannot be, too")
+        raise ValueError("another profiler is active on this thread: calls() cannot run at the same time")
     _core.trace.calls_begin(_decision(filter))
     threading.setprofile(_core.trace.calls_thread)
     try:

@@ -29,7 +29,7 @@ comm::Memory allocate(at::TensorOptions options, std::optional<c10::Stream> stre
 
 void refuse_what_cannot_travel(const at::Tensor& tensor) {
   if (tensor.layout() != at::kStrided)
-    throw Error::bad_input("a sparse tensor cannot travel as it is: see sparse_allreduce_async, or make it dense");
+    throw Error::bad_input("a sparse tensor cannot be reduced directly: use sparse_allreduce_async, or make it dense");
   if (!tensor.is_contiguous())
     throw Error::bad_input("a tensor of shape {} is not contiguous: call its contiguous() first",
                            c10::str(tensor.sizes()));
@@ -42,7 +42,7 @@ comm::ReduceOp reduce_op(int number) {
   constexpr std::array kByNumber{ReduceOp::Average, ReduceOp::Sum, ReduceOp::Adasum,
                                  ReduceOp::Min,     ReduceOp::Max, ReduceOp::Product};
   if (number < 0 || static_cast<std::size_t>(number) >= kByNumber.size())
-    throw Error::bad_input("{} is no reduction: there are Average, Sum, Adasum, Min, Max and Product (0 to 5)", number);
+    throw Error::bad_input("unknown op {}: use Average, Sum, Adasum, Min, Max or Product (0 to 5)", number);
   return kByNumber[static_cast<std::size_t>(number)];
 }
 
@@ -140,7 +140,7 @@ int broadcast(const at::Tensor& tensor, const at::Tensor& output, int root, cons
   const auto& ranks = State::of_process().group(group).ranks();
   const auto found = std::ranges::find(ranks, root);
   if (found == ranks.end())
-    throw Error::bad_input("broadcast from rank {}: it is not in the process set of ranks {}", root,
+    throw Error::bad_input("cannot broadcast from rank {}: it is not in the process set of ranks {}", root,
                            c10::Join(", ", ranks));
   return submit({tensor}, {output},
                 {.operation = Operation::Broadcast,

@@ -31,7 +31,7 @@ Dataset from_files(const std::filesystem::path& path, const std::string& format,
 }
 
 Dataset known(data::SourceOptions options, const std::string& split, const std::string& target) {
-  if (split != "train" && split != "test") throw Error::bad_input("split is 'train' or 'test', and not '{}'", split);
+  if (split != "train" && split != "test") throw Error::bad_input("split must be 'train' or 'test', got '{}'", split);
   options.split = split == "train" ? data::Split::Train : data::Split::Test;
   options.target = data::parse_target(target);
   const py::gil_scoped_release unlocked;

@@ -34,7 +34,7 @@ Type array_type(at::ScalarType type) {
   if (type == at::kBool) return Type::U8;
   for (const auto& [ours, torchs] : kTypes)
     if (torchs == type) return ours;
-  throw Error::bad_input("is of type {}, which batches cannot hold: convert it, to float32 or bfloat16 for example",
+  throw Error::bad_input("has type {}, which batches cannot hold: convert it, for example to float32 or bfloat16",
                          c10::toString(type));
 }
 
@@ -49,7 +49,7 @@ at::Tensor to_tensor(const Array& array) {
 
 Array of_tensor(const at::Tensor& tensor) {
   if (!tensor.is_cpu() || tensor.layout() != at::kStrided)
-    throw Error::bad_input("is not a plain tensor of the host: samples are prepared there; to_device() moves batches");
+    throw Error::bad_input("is not a plain CPU tensor: prepare samples on the CPU, to_device() moves batches");
   const auto owner = std::make_shared<const at::Tensor>(tensor.detach().contiguous());
   return Array::view(array_type(owner->scalar_type()), owner->sizes().vec(), owner->const_data_ptr(), owner);
 }
@@ -61,7 +61,7 @@ Array of_numpy(const py::array& given) {
   const at::ScalarType type = [&] {
     const char kind = array.dtype().kind();
     const auto bytes = array.itemsize();
-    if (array.dtype().byteorder() == '>') throw Error::bad_input("is a NumPy array whose bytes are in the other order");
+    if (array.dtype().byteorder() == '>') throw Error::bad_input("is a NumPy array with a non-native byte order");
     if (kind == 'b') return at::kByte;
     if (kind == 'u') return bytes == 1 ? at::kByte : bytes == 2 ? at::kUInt16 : at::kUInt64;
     if (kind == 'i') return bytes == 1 ? at::kChar : bytes == 2 ? at::kShort : bytes == 4 ? at::kInt : at::kLong;
@@ -113,7 +113,7 @@ Sample to_sample(py::handle value) {
   Sample sample;
   if (PyDict_Check(value.ptr())) {
     for (const auto& [name, array] : py::reinterpret_borrow<py::dict>(value)) {
-      if (!PyUnicode_Check(name.ptr())) throw Error::bad_input("a sample is a dict whose keys are names");
+      if (!PyUnicode_Check(name.ptr())) throw Error::bad_input("the keys of a sample must be strings");
       put(sample, name.cast<std::string>(), array);
     }
     return sample;
@@ -123,8 +123,9 @@ Sample to_sample(py::handle value) {
     put(sample, "class", PyTuple_GET_ITEM(value.ptr(), 1));
     return sample;
   }
-  throw Error::bad_input("gave a value of type '{}', but a sample is a dict of arrays by name, or (image, class)",
-                         Py_TYPE(value.ptr())->tp_name);
+  throw Error::bad_input(
+      "returned a value of type '{}', but a sample must be a dict of arrays by name, or (image, class)",
+      Py_TYPE(value.ptr())->tp_name);
 }
 
 }  // namespace ronde::python

@@ -18,7 +18,7 @@ constexpr const char* kAllreduceDoc =
     "tensor([1., 1.])\n";
 constexpr const char* kSynchronizeDoc =
     "synchronize(handle)\n--\n\n"
-    "Waits until the request is done; returns its result. A handle that was waited for before gives None.\n\n"
+    "Waits until the request is done and returns its result. A handle that was waited for before gives None.\n\n"
     ">>> hvd.synchronize(hvd.allreduce_async_(torch.ones(2)))\n"
     "tensor([1., 1.])\n";
 constexpr const char* kPollDoc =
@@ -62,7 +62,7 @@ bool is_given(PyObject* argument) {
 // The older `average` stands for op=Average or op=Sum. -1: Python's error is set.
 int read_op(PyObject* op, PyObject* average) {
   if (is_given(op) && is_given(average)) {
-    PyErr_SetString(PyExc_ValueError, "'op' replaces 'average': give one of them, not both");
+    PyErr_SetString(PyExc_ValueError, "'op' replaces 'average': give only one of them");
     return -1;
   }
   if (is_given(op)) {
@@ -70,7 +70,7 @@ int read_op(PyObject* op, PyObject* average) {
     return number < 0 ? -1 : static_cast<int>(number);
   }
   if (!is_given(average)) return 0;
-  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'average' is called 'op' now: op=hvd.Average or op=hvd.Sum", 1) != 0)
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'average' is deprecated: use op=hvd.Average or op=hvd.Sum", 1) != 0)
     return -1;
   return PyObject_IsTrue(average) ? 0 : 1;
 }
@@ -113,7 +113,7 @@ PyObject* allreduce_async_(PyObject*, PyObject* const* given, Py_ssize_t count, 
   const int group = read_group(arguments[kProcessSet]);
   if (op < 0 || group < 0 || !read_name(arguments[kName], like.name) ||
       !read_number(arguments[kPrescale], like.prescale) || !read_number(arguments[kPostscale], like.postscale))
-    return PyErr_Occurred() ? nullptr : (PyErr_SetString(PyExc_ValueError, "op is no reduction"), nullptr);
+    return PyErr_Occurred() ? nullptr : (PyErr_SetString(PyExc_ValueError, "op is not a reduction"), nullptr);
   try {
     State& state = State::of_process();
     like.op = reduce_op(op);
@@ -157,7 +157,7 @@ PyObject* poll(PyObject*, PyObject* handle) {
   if (number == -1 && PyErr_Occurred()) return nullptr;
   const Pending* const found = State::of_process().pending().find(static_cast<int>(number));
   if (found) return PyBool_FromLong(found->poll());
-  PyErr_Format(PyExc_ValueError, "%ld is no handle of a request, or its result was taken already", number);
+  PyErr_Format(PyExc_ValueError, "%ld is not the handle of a request, or its result was already taken", number);
   return nullptr;
 }
 

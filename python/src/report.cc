@@ -24,7 +24,7 @@ using Path = std::filesystem::path;
 
 std::string content_of(const Path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error::bad_input("'{}' cannot be opened", file.string());
+  if (!in) throw Error::bad_input("cannot open '{}'", file.string());
   return (std::ostringstream() << in.rdbuf()).str();
 }
 
@@ -32,7 +32,7 @@ std::string content_of(const Path& file) {
 std::string document(const std::vector<Path>& sources, const std::string& steps, const Path& roofline,
                      const Path& allreduce, bool timeline) {
   const py::gil_scoped_release unlocked;
-  if (sources.empty()) throw Error::bad_input("which trace? The folder that a training was given as trace.dir");
+  if (sources.empty()) throw Error::bad_input("missing trace: give the folder that was set as trace.dir");
   report::AnalysisOptions options{.steps = parse_step_window(steps), .timeline = timeline};
   if (!allreduce.empty()) {
     options.allreduce_json = content_of(allreduce);

@@ -151,7 +151,7 @@ class PythonBootstrap : public comm::Bootstrap {
       for (const py::handle one : exchange_(py::bytes(mine))) all.push_back(one.cast<py::bytes>());
     } catch (const py::error_already_set& error) {
       throw Error(Error::Kind::System,
-                  fmt::format("rank {} of {} has not met the others: {}", rank_, size_, error.what()));
+                  fmt::format("rank {} of {} cannot connect to the others: {}", rank_, size_, error.what()));
     }
     return all;
   }

@@ -55,7 +55,7 @@ class Timeline {
     sink->finish();
     std::error_code failure;
     std::filesystem::rename(partial, file_, failure);
-    if (failure) throw Error::system(failure.value(), "the timeline '{}' cannot be written", file_.string());
+    if (failure) throw Error::system(failure.value(), "cannot write the timeline '{}'", file_.string());
   }
 
  private:
@@ -78,7 +78,7 @@ trace::Recorder& recorder() {
   trace::Recorder* const found = State::of_process().session().recorder();
   if (!found)
     throw Error::bad_input(
-        "start_timeline() needs HOROVOD_TIMELINE in the job's environment, DYNAMIC or the name of a file");
+        "start_timeline() needs HOROVOD_TIMELINE in the environment of the job: DYNAMIC or the name of a file");
   return *found;
 }
 
@@ -106,7 +106,7 @@ void start(const path& file, bool mark_cycles) {
   if (timelines().running && timelines().running->file() == file) return;
   const path folder = std::filesystem::absolute(file).parent_path();
   if (State::of_process().session().rank() == 0 && !std::filesystem::is_directory(folder))
-    throw Error::bad_input("the timeline cannot be written: there is no folder '{}'", folder.string());
+    throw Error::bad_input("cannot write the timeline: there is no folder '{}'", folder.string());
   stop();  // one that runs is written
   trace::Recorder& to = recorder();
   to.start();

@@ -95,7 +95,7 @@ int hook(PyObject*, PyFrameObject* frame, int what, PyObject*) {
 void add_calls(py::module_& module) {
   module.def("calls_begin", [](py::function decide) {
     Calls& all = calls();
-    if (all.number != 0) throw Error::bad_input("calls are being recorded already: calls() cannot be nested");
+    if (all.number != 0) throw Error::bad_input("calls are already being recorded: calls() cannot be nested");
     all.decide = std::move(decide);
     all.number = ++all.begun;
     PyEval_SetProfile(&hook, nullptr);

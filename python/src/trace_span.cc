@@ -63,7 +63,7 @@ PyObject* enter(PyObject* self, PyObject*) {
   if (!target.attach_thread() || !target.recorder()) return Py_NewRef(self);
   return guarded([&]() -> PyObject* {
     SpanObject* const span = object_of(self);
-    if (span->log) throw Error::bad_input("a span cannot be begun twice: call span() again");
+    if (span->log) throw Error::bad_input("a span can be entered only once: call span() again");
     trace::detail::ThreadLog& log = *trace::detail::current_log;
     const trace::Name name = target.name(span->name);
     const trace::Name category = span->category ? target.name(span->category) : trace::Name();
@@ -89,7 +89,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
 PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
   PyObject* function = nullptr;
   if (named && PyDict_GET_SIZE(named) > 0) {
-    PyErr_SetString(PyExc_TypeError, "a span decorates a function and takes nothing else");
+    PyErr_SetString(PyExc_TypeError, "a span can decorate only a function");
     return nullptr;
   }
   if (!PyArg_ParseTuple(positional, "O", &function)) return nullptr;
@@ -100,7 +100,7 @@ PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
 
 PyObject* span(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* names) {
   if (count < 1 || count > 2 || !PyUnicode_Check(given[0]) || (count == 2 && !PyUnicode_Check(given[1]))) {
-    PyErr_SetString(PyExc_TypeError, "span() needs a name, and may be given a category: both are texts");
+    PyErr_SetString(PyExc_TypeError, "span() needs a name and takes an optional category: both must be strings");
     return nullptr;
   }
   PyObject* arguments = nullptr;
@@ -133,7 +133,7 @@ PyCFunction as_method(Function* function) {
 EventArgs::EventArgs(TraceTarget& target, PyObject* dict) {
   if (!dict) return;
   if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) > kMost)
-    throw Error::bad_input("an event takes up to {} arguments, and this one has {}", kMost, PyDict_GET_SIZE(dict));
+    throw Error::bad_input("an event takes at most {} arguments, got {}", kMost, PyDict_GET_SIZE(dict));
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
     const trace::Name name = target.name(key);

@@ -91,7 +91,7 @@ void TraceTarget::watch_session() {
 }
 
 void TraceTarget::begin(const std::filesystem::path& folder) {
-  if (recorder()) throw Error::bad_input("a trace is being recorded already, to {}", recorder()->file().string());
+  if (recorder()) throw Error::bad_input("a trace is already being recorded to {}", recorder()->file().string());
   names_->by_object.clear();
   own_ = std::make_unique<trace::Recorder>(trace::RecorderOptions{.folder = folder, .host = host_name()});
   attach_thread();

@@ -18,28 +18,30 @@ namespace {
 constexpr double kMostBusy = 0.1;
 
 constexpr auto kBenchmarks = std::to_array<Benchmark>({
-    {"allreduce", "one blocking allreduce by name, against the link alone, a plain copy and peers",
+    {"allreduce", "one blocking named allreduce, compared with the link alone, a plain copy and other libraries",
      "-n --sizes --turns --compare --python --device", run_allreduce},
-    {"control", "what ranks send to agree, in steady state and when idle", "-n --tensors", run_control},
-    {"decode", "photographs to training samples on one core, against libjpeg-turbo that only decodes them",
+    {"control", "control messages between ranks, in steady state and when idle", "-n --tensors", run_control},
+    {"decode", "decode photographs into training samples on one core, compared with libjpeg-turbo decoding only",
      "--turns --dir", run_decode},
     {"nodes",
-     "allreduce between nodes, against MPI's; to be started on all ranks: ronde run -H a:2,b:2 ronde bench nodes",
+     "allreduce between nodes, compared with MPI; start it on all ranks: ronde run -H a:2,b:2 ronde bench nodes",
      "--sizes --turns", run_nodes},
-    {"python", "small tensors by name through the Python package, handed over and waited for one by one; and Horovod",
+    {"python",
+     "small named tensors through the Python package, submitted and waited for one by one, compared with Horovod",
      "-n --tensors --turns --python", run_python},
-    {"records", "small records of a pack with their checksums, from the page cache and the disk, against read() alone",
+    {"records", "small records of a pack with checksums, from the page cache and the disk, compared with read() alone",
      "--sizes --turns --dir", run_records},
-    {"report", "what a report takes on the traces of 64 ranks and 1,000 steps (about 1 GB): seconds and memory",
-     "-n --dir", run_report},
-    {"roofline", "what this machine can do: memory, arithmetic, links, disk; 'ronde limits' reads what it writes",
+    {"report", "time and memory of a report on traces of 64 ranks and 1,000 steps (about 1 GB)", "-n --dir",
+     run_report},
+    {"roofline", "peak rates of this machine: memory, arithmetic, links, disk; 'ronde limits' uses the result",
      "-n --sizes --turns --dir --output", run_roofline},
-    {"span", "what recording one span or counter costs", "", run_span},
-    {"step", "the gradients of a training step, tensor by tensor, against one contiguous allreduce",
+    {"span", "cost of recording one span or counter", "", run_span},
+    {"step", "the gradients of a training step, tensor by tensor, compared with one contiguous allreduce",
      "-n --model --turns --compute --autotune", run_step},
-    {"trace", "what recording a trace costs a training: steps of the smallest example, recorded and not, in turns",
+    {"trace",
+     "cost of recording a trace during training: steps of the smallest example, with and without a trace, in turns",
      "-n --batch --turns", run_trace},
-    {"train", "training steps of a network, against the same ranks without any exchange, and peers",
+    {"train", "training steps of a network, compared with ranks that do not communicate, and with other libraries",
      "-n --model --batch --turns --compare --python --device", run_train},
 });
 
@@ -88,7 +90,7 @@ const Benchmark& find(std::string_view name) {
   if (found != kBenchmarks.end()) return *found;
   std::vector<std::string> names;
   for (const auto& benchmark : kBenchmarks) names.emplace_back(benchmark.name);
-  throw Error::bad_input("there is no benchmark '{}'; there are: {}", name, join(names, ", "));
+  throw Error::bad_input("unknown benchmark '{}'; choose one of {}", name, join(names, ", "));
 }
 
 Report run(const Benchmark& benchmark, const Options& options) {
@@ -96,8 +98,7 @@ Report run(const Benchmark& benchmark, const Options& options) {
   Report report = benchmark.run(options);
   report.busy = std::max(before, detail::busy_share());
   if (report.busy > kMostBusy)
-    options.log.warn("other processes use {:.0f} % of this machine: these figures are not to be quoted",
-                     100 * report.busy);
+    options.log.warn("other processes use {:.0f} % of this machine: do not quote these figures", 100 * report.busy);
   return report;
 }
 

@@ -59,7 +59,7 @@ TEST(Bench, NamesAreDistinctAndAnUnknownOneListsThem) {
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);
     EXPECT_NE(std::string(error.what())
-                  .find("there are: allreduce, control, decode, nodes, python, records, report, roofline, span"),
+                  .find("choose one of allreduce, control, decode, nodes, python, records, report, roofline, span"),
               std::string::npos);
   }
 }

@@ -28,7 +28,7 @@ std::size_t checked_count(Type type, const Shape& shape) {
   const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / size_of(type);
   for (const std::int64_t length : shape) {
     const auto times = static_cast<std::size_t>(length);
-    if (length < 0 || count > most / times) throw Error::bad_input("an array of {} cannot be", to_text(type, shape));
+    if (length < 0 || count > most / times) throw Error::bad_input("invalid array shape: {}", to_text(type, shape));
     count *= times;
   }
   return count;
@@ -86,12 +86,12 @@ Array Array::bytes_of(std::string_view text) {
 }
 
 void* Array::writable() {
-  if (!ours_ && count_ > 0) throw Error(Error::Kind::Bug, "an array that is only a view cannot be written");
+  if (!ours_ && count_ > 0) throw Error(Error::Kind::Bug, "an array view is read-only");
   return const_cast<void*>(memory_);  // ours: it came from operator new
 }
 
 double Array::number() const {
-  if (count_ != 1) throw Error::bad_input("{} is not one number", to_text(type_, shape_));
+  if (count_ != 1) throw Error::bad_input("expected a single number, got {}", to_text(type_, shape_));
   switch (type_) {
     case Type::U8: return values<std::uint8_t>()[0];
     case Type::I8: return values<std::int8_t>()[0];
@@ -110,9 +110,10 @@ double Array::number() const {
 }
 
 void Array::require(Type type) const {
-  if (device_ >= 0) throw Error(Error::Kind::Bug, fmt::format("an array of GPU {} was read by the host", device_));
+  if (device_ >= 0)
+    throw Error(Error::Kind::Bug, fmt::format("the host cannot read an array in the memory of GPU {}", device_));
   if (type != type_)
-    throw Error(Error::Kind::Bug, fmt::format("an array of {} was taken for {}", name(type_), name(type)));
+    throw Error(Error::Kind::Bug, fmt::format("array type is {}, but it was read as {}", name(type_), name(type)));
 }
 
 }  // namespace ronde::data

@@ -57,7 +57,7 @@ class ZippedRecords : public Records {
 Sample together(Sample first, const Sample& second) {
   for (const Sample::Named& named : second.arrays()) {
     if (first.find(named.name))
-      throw Error::bad_input("zip: both datasets have an array '{}'; map one of them to another name", named.name);
+      throw Error::bad_input("zip: both datasets have an array '{}'; rename one of them with map", named.name);
     first.set(named.name, named.array);
   }
   return first;
@@ -85,7 +85,7 @@ Dataset from_files(const RecordsOptions& options) {
 }
 
 Dataset function(std::int64_t samples, std::function<Sample(std::int64_t)> sample, std::string name) {
-  if (samples < 0) throw Error::bad_input("{}: {} samples cannot be", name, samples);
+  if (samples < 0) throw Error::bad_input("{}: number of samples must not be negative, got {}", name, samples);
   return records(std::make_shared<FunctionRecords>(samples, std::move(sample), std::move(name)));
 }
 

@@ -117,7 +117,7 @@ TEST(DatasetMemory, WhatCannotBeGatheredIsAnErrorAndNotWaitedFor) {
       Pipeline pipeline = dataset.open({.threads = 3, .memory = kMemory});
       while (pipeline.next()) continue;
     });
-    EXPECT_NE(error.find("gathers take more than"), std::string::npos) << error;
+    EXPECT_NE(error.find("of a batch or buffer need more than"), std::string::npos) << error;
   }
 }
 

@@ -299,13 +299,13 @@ TEST(Dataset, RefusesStepsThatCannotBeWhereTheyAre) {
   const auto wrong = [](const Dataset& dataset, std::string_view part) {
     EXPECT_NE(message_of([&] { dataset.open(); }).find(part), std::string::npos) << part;
   };
-  wrong(numbers(3) | batch(2) | shuffle(1), "it should come before");
-  wrong(numbers(3) | batch(2) | batch(2), "batch comes twice");
+  wrong(numbers(3) | batch(2) | shuffle(1), "put it before batch");
+  wrong(numbers(3) | batch(2) | batch(2), "batch occurs twice");
   wrong(numbers(3) | filter([](const Sample&) { return true; }) | shuffle(1), "use shuffle_buffer");
   wrong(numbers(3) | unbatch(), "unbatch needs batches");
-  wrong(numbers(3) | batch(0), "one sample at least");
-  wrong(numbers(3) | shard(2, 2), "no rank 2 among 2");
-  wrong(numbers(3) | shuffle(1) | shuffle_chunks(1), "must be the first");
+  wrong(numbers(3) | batch(0), "size must be at least 1");
+  wrong(numbers(3) | shard(2, 2), "rank 2 is out of range for 2 ranks");
+  wrong(numbers(3) | shuffle(1) | shuffle_chunks(1), "must come before");
   wrong(numbers(3) | shuffle(1) | data::split(0, 50), "split must come before");
   wrong(numbers(3) | data::split(50, 20), "percentages");
   wrong(numbers(3) | to_device(0), "to_device needs batches");

@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kRoomForAll = std::size_t{1} << 20;  // runs: it is batches and bytes that limit them
 
 void check(const Source& source, const LoaderOptions& options) {
-  if (options.batch < 1) throw Error::bad_input("a batch of {} samples cannot be", options.batch);
+  if (options.batch < 1) throw Error::bad_input("batch size must be at least 1, got {}", options.batch);
   if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks)
-    throw Error::bad_input("there is no rank {} among {}", options.rank, options.ranks);
+    throw Error::bad_input("rank {} is out of range for {} ranks", options.rank, options.ranks);
   if (options.start.epoch < 0 || options.start.position < 0 || options.start.position > source.size())
-    throw Error::bad_input("'{}' with {} samples cannot be read from {}", source.name(), source.size(),
+    throw Error::bad_input("'{}' with {} samples cannot continue from {}", source.name(), source.size(),
                            to_text(options.start));
   if (!options.keep_short && source.size() < options.batch)
     throw Error::bad_input("'{}' has {} samples, fewer than one batch of {}", source.name(), source.size(),

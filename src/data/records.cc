@@ -67,19 +67,19 @@ std::string guess_format(const fs::path& path) {
   for (const Format& format : kFormats)
     if (format.looks_like(path)) return std::string(format.name);
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw Error::bad_input("{} is not there", path.string());
-  throw Error::bad_input("{} looks like no data that is known ({})", path.string(), join(record_formats(), ", "));
+  if (!fs::exists(path, ignored)) throw Error::bad_input("{} does not exist", path.string());
+  throw Error::bad_input("{}: unrecognized data format ({})", path.string(), join(record_formats(), ", "));
 }
 
 std::unique_ptr<Records> open_records(const RecordsOptions& options) {
-  if (options.path.empty()) throw Error::bad_input("which data? No file or folder is named");
+  if (options.path.empty()) throw Error::bad_input("missing data: give a file or a folder");
   const std::string name = options.format == "auto" ? guess_format(options.path) : options.format;
   const auto found = std::ranges::find(kFormats, name, &Format::name);
   if (found != kFormats.end()) return found->open(options);
   const auto names = record_formats();
   const auto meant = nearest(name, names);
-  throw Error::bad_input("'{}' is no format of files: {}", name,
-                         meant ? fmt::format("did you mean '{}'?", *meant) : "there are " + join(names, ", "));
+  throw Error::bad_input("unknown file format '{}': {}", name,
+                         meant ? fmt::format("did you mean '{}'?", *meant) : "choose one of " + join(names, ", "));
 }
 
 }  // namespace ronde::data

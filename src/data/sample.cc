@@ -25,7 +25,7 @@ const Array& Sample::at(std::string_view name) const {
   if (const Array* found = find(name)) return *found;
   std::vector<std::string> names;
   for (const Named& one : arrays_) names.push_back(one.name);
-  throw Error::bad_input("a sample has no '{}'; it has {}", name, names.empty() ? "nothing" : join(names, ", "));
+  throw Error::bad_input("the sample has no '{}'; it has {}", name, names.empty() ? "nothing" : join(names, ", "));
 }
 
 bool Sample::erase(std::string_view name) {

@@ -63,16 +63,18 @@ const Known* find(std::string_view name) {
 void check_target(const Known& known, Target target) {
   const auto names = split(known.targets, ',');
   if (std::ranges::none_of(names, [&](std::string_view one) { return trim(one) == name(target); }))
-    throw Error::bad_input("'{}' has no target '{}'; data.target can be {}", known.name, name(target), known.targets);
+    throw Error::bad_input("'{}' has no target '{}'; set data.target to one of {}", known.name, name(target),
+                           known.targets);
 }
 
 void check(const SourceOptions& options, bool stored) {
-  if (options.samples < 0) throw Error::bad_input("{} samples of '{}' were asked for", options.samples, options.name);
+  if (options.samples < 0)
+    throw Error::bad_input("number of samples of '{1}' must not be negative, got {0}", options.samples, options.name);
   if (options.classes < 2)
-    throw Error::bad_input("'{}' needs 2 classes at least, not {}", options.name, options.classes);
+    throw Error::bad_input("'{}' needs at least 2 classes, got {}", options.name, options.classes);
   const int least = stored ? 0 : 1;
   if (options.channels < least || options.resolution < least)
-    throw Error::bad_input("'{}' needs channels and a resolution of 1 at least, not {} and {}", options.name,
+    throw Error::bad_input("'{}' needs channels and a resolution of at least 1, got {} and {}", options.name,
                            options.channels, options.resolution);
   if (options.resolution > 65536 ||
       (options.resolution > 0 && options.channels > kMostValues / (options.resolution * options.resolution)))
@@ -114,7 +116,7 @@ std::string_view name(Target target) {
 Target parse_target(std::string_view text) {
   const auto found = std::ranges::find(kTargets, text);
   if (found == kTargets.end())
-    throw Error::bad_input("data.target is '{}', but can be class, labels, mask or input", text);
+    throw Error::bad_input("data.target must be class, labels, mask or input, got '{}'", text);
   return static_cast<Target>(found - kTargets.begin());
 }
 
@@ -126,8 +128,8 @@ std::unique_ptr<Source> open_source(const SourceOptions& options) {
   }
   const auto names = source_names();
   const auto meant = nearest(options.name, names);
-  throw Error::bad_input("there is no data set '{}'; {}", options.name,
-                         meant ? "did you mean " + *meant + "?" : "there are " + join(names, ", "));
+  throw Error::bad_input("unknown data set '{}'; {}", options.name,
+                         meant ? "did you mean " + *meant + "?" : "choose one of " + join(names, ", "));
 }
 
 }  // namespace ronde::data

@@ -109,7 +109,7 @@ Preparation stored_preparation(const Records& records) {
 StoredSource::StoredSource(StoredParts parts, std::int64_t samples) : parts_(std::move(parts)) {
   const std::int64_t all = parts_.records->size();
   if (samples > all)
-    throw Error::bad_input("{} samples were asked for, but {} has {}", samples, parts_.records->name(), all);
+    throw Error::bad_input("{} samples were requested, but {} has {}", samples, parts_.records->name(), all);
   size_ = samples > 0 ? samples : all;
 }
 
@@ -134,7 +134,7 @@ void StoredSource::read(std::int64_t index, std::int64_t epoch, const SampleSpac
 fs::path stored_path(const SourceOptions& options) {
   const fs::path path = options.path;
   if (path.empty())
-    throw Error::bad_input("data.name is '{}', so data.path must say where its files are", options.name);
+    throw Error::bad_input("data.name is '{}': set data.path to the folder that holds its files", options.name);
   std::error_code ignored;
   const bool has_train = fs::is_directory(path / "train", ignored);
   if (options.split == Split::Train) return has_train ? path / "train" : path;
@@ -167,8 +167,8 @@ std::unique_ptr<Source> open_stored(const SourceOptions& options) {
   const fs::path path = stored_path(options);
   if (path.empty())
     throw Error::bad_input(
-        "{} has no test samples: name them by data.test_path, keep them in a folder 'val' beside a folder 'train', or "
-        "hold some out by data.split, as 80/10/10",
+        "{} has no test samples: set data.test_path, put them into a folder 'val' next to the folder 'train', or set "
+        "data.split, for example 80/10/10",
         options.path);
   std::shared_ptr<const Records> records = open_records({.path = path,
                                                          .format = options.name,

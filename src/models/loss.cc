@@ -13,14 +13,14 @@ void check_classes(const torch::Tensor& output, const torch::Tensor& target) {
   const auto [low, high] = torch::aminmax(target);
   const auto least = low.item<std::int64_t>(), most = high.item<std::int64_t>();
   if (least >= 0 && most < output.size(1)) return;
-  throw Error::bad_input("label {} is outside of the {} classes of the model (0 to {})", least < 0 ? least : most,
+  throw Error::bad_input("label {} is out of range: the model has {} classes (0 to {})", least < 0 ? least : most,
                          output.size(1), output.size(1) - 1);
 }
 
 void check_shape(const torch::Tensor& output, const torch::Tensor& target) {
   if (output.sizes() != target.sizes())
-    throw Error::bad_input("targets have the shape {} and the outputs of the model {}", c10::str(target.sizes()),
-                           c10::str(output.sizes()));
+    throw Error::bad_input("targets have shape {}, but the outputs of the model have shape {}",
+                           c10::str(target.sizes()), c10::str(output.sizes()));
 }
 
 // The sum over samples of what is averaged within each.
@@ -63,7 +63,7 @@ std::vector<std::string> loss_names() {
 
 Loss make_loss(const LossOptions& options) {
   if (options.label_smoothing < 0 || options.label_smoothing > 1)
-    throw Error::bad_input("label smoothing must be between 0 and 1, not {}", options.label_smoothing);
+    throw Error::bad_input("label smoothing must be between 0 and 1, got {}", options.label_smoothing);
   const auto bound = [&](auto function) {
     return [options, function](const torch::Tensor& output, const torch::Tensor& target) {
       return function(output, target, options);
@@ -72,7 +72,7 @@ Loss make_loss(const LossOptions& options) {
   if (options.kind == "single-label") return bound(&single_label);
   if (options.kind == "multi-label") return bound(&multi_label);
   if (options.kind == "reconstruction") return bound(&reconstruction);
-  throw Error::bad_input("no loss is called '{}'; there are {}", options.kind, join(loss_names(), ", "));
+  throw Error::bad_input("unknown loss '{}'; choose one of {}", options.kind, join(loss_names(), ", "));
 }
 
 }  // namespace ronde::models

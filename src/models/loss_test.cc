@@ -63,14 +63,14 @@ std::string failure(const LossOptions& options, const torch::Tensor& output, con
 
 TEST(Loss, SaysWhatIsWrong) {
   EXPECT_EQ(failure({}, kOutput, torch::tensor({0, 2, 1})),
-            "label 2 is outside of the 2 classes of the model (0 to 1)");
+            "label 2 is out of range: the model has 2 classes (0 to 1)");
   EXPECT_EQ(failure({}, kOutput, torch::tensor({0, -1, 1})),
-            "label -1 is outside of the 2 classes of the model (0 to 1)");
+            "label -1 is out of range: the model has 2 classes (0 to 1)");
   EXPECT_EQ(failure({.kind = "multi-label"}, kOutput, kClasses),
-            "targets have the shape [3] and the outputs of the model [3, 2]");
+            "targets have shape [3], but the outputs of the model have shape [3, 2]");
   EXPECT_EQ(failure({.kind = "hinge"}, kOutput, kClasses),
-            "no loss is called 'hinge'; there are single-label, multi-label, reconstruction");
-  EXPECT_EQ(failure({.label_smoothing = 2}, kOutput, kClasses), "label smoothing must be between 0 and 1, not 2");
+            "unknown loss 'hinge'; choose one of single-label, multi-label, reconstruction");
+  EXPECT_EQ(failure({.label_smoothing = 2}, kOutput, kClasses), "label smoothing must be between 0 and 1, got 2");
 }
 
 }  // namespace

@@ -78,13 +78,13 @@ std::vector<Entry> entries() {
 Error unknown(const std::string& name) {
   const auto names = model_names();
   const auto near = nearest(name, names);
-  return Error::bad_input("no model is called '{}'{}; there are {}", name,
+  return Error::bad_input("unknown model '{}'{}; choose one of {}", name,
                           near ? fmt::format(" (did you mean {}?)", *near) : std::string(), join(names, ", "));
 }
 
 void check_sizes(const ModelOptions& options) {
   const auto positive = [&](const char* what, std::int64_t value) {
-    if (value < 1) throw Error::bad_input("model {}: {} must be at least 1, not {}", options.name, what, value);
+    if (value < 1) throw Error::bad_input("model {}: {} must be at least 1, got {}", options.name, what, value);
   };
   positive("the number of classes", options.classes);
   positive("the number of channels", options.channels);
@@ -113,9 +113,9 @@ std::shared_ptr<Network> make_model(const ModelOptions& options) {
   if (entry == all.end()) throw unknown(options.name);
   check_sizes(options);
   if (options.filters < 0 || (options.filters > 0 && !entry->takes_filters))
-    throw Error::bad_input("model {} cannot have {} filters", options.name, options.filters);
+    throw Error::bad_input("model {} does not support model.filters = {}", options.name, options.filters);
   if (options.recompute && !entry->has_blocks)
-    throw Error::bad_input("model {} has no blocks that model.recompute could run again; {} have", options.name,
+    throw Error::bad_input("model {} has no blocks for model.recompute; use one of {}", options.name,
                            join(model_names_with_blocks(), ", "));
   return entry->make(options);
 }

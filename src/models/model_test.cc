@@ -184,17 +184,17 @@ std::string failure(const ModelOptions& options) {
 }
 
 TEST(Model, UnknownNameSuggestsTheNearest) {
-  EXPECT_NE(failure({.name = "resnt50"}).find("no model is called 'resnt50' (did you mean resnet50?); there are mlp"),
+  EXPECT_NE(failure({.name = "resnt50"}).find("unknown model 'resnt50' (did you mean resnet50?); choose one of mlp"),
             std::string::npos);
   EXPECT_EQ(failure({.name = "a-quite-different-thing"}).find("did you mean"), std::string::npos);
 }
 
 TEST(Model, RefusesSizesThatCannotBe) {
-  EXPECT_EQ(failure({.name = "mlp", .classes = 0}), "model mlp: the number of classes must be at least 1, not 0");
+  EXPECT_EQ(failure({.name = "mlp", .classes = 0}), "model mlp: the number of classes must be at least 1, got 0");
   EXPECT_EQ(failure({.name = "lenet", .height = 12, .width = 40}),
-            "model lenet needs inputs of at least 16 x 16, not 12 x 40");
-  EXPECT_EQ(failure({.name = "unet", .height = 8}), "model unet needs inputs of at least 16 x 16, not 8 x 32");
-  EXPECT_EQ(failure({.name = "mlp", .filters = 8}), "model mlp cannot have 8 filters");
+            "model lenet needs inputs of at least 16 x 16, got 12 x 40");
+  EXPECT_EQ(failure({.name = "unet", .height = 8}), "model unet needs inputs of at least 16 x 16, got 8 x 32");
+  EXPECT_EQ(failure({.name = "mlp", .filters = 8}), "model mlp does not support model.filters = 8");
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST(Recompute, NetworksWithoutBlocksSaySo) {
       ADD_FAILURE() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.exit_code(), 2);
-      EXPECT_NE(std::string(error.what()).find(fmt::format("model {} has no blocks that model.recompute", name)),
+      EXPECT_NE(std::string(error.what()).find(fmt::format("model {} has no blocks for model.recompute", name)),
                 std::string::npos);
     }
   }

@@ -34,7 +34,7 @@ class Input {
       : name_(file.string()), see_(see), file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status = {};
     if (!file_ || fstat(file_.get(), &status) != 0) throw Error::system(errno, "cannot open {}", name_);
-    if (!S_ISREG(status.st_mode)) throw Error::bad_input("{} is no file", name_);
+    if (!S_ISREG(status.st_mode)) throw Error::bad_input("{} is not a file", name_);
     left_ = static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -47,7 +47,7 @@ class Input {
       const ssize_t got = read(file_.get(), at + done, std::min<std::uint64_t>(bytes - done, kPiece));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw Error::system(errno, "cannot read {}", name_);
-      if (got == 0) throw Error::bad_input("{} became shorter while it was read", name_);
+      if (got == 0) throw Error::bad_input("{} was truncated while it was read", name_);
       if (see_) see_({at + done, static_cast<std::size_t>(got)});
       done += static_cast<std::uint64_t>(got);
     }
@@ -65,13 +65,13 @@ class Input {
 
 SafetensorsHeader read_header(Input& input) {
   if (input.left() < kLengthBytes)
-    throw Error::bad_input("{} is no safetensors file: it has only {} bytes", input.name(), input.left());
+    throw Error::bad_input("{}: not a safetensors file: it has only {} bytes", input.name(), input.left());
   std::uint64_t length = 0;
   input.read_into(&length, kLengthBytes);
   if (length > detail::kLongestHeader || length > input.left())
     throw Error::bad_input(
-        "{} is no safetensors file, or cut short: its first 8 bytes announce a header of {} bytes, "
-        "and {} bytes follow",
+        "{}: not a safetensors file, or truncated: its first 8 bytes announce a header of {} bytes, but {} bytes "
+        "follow",
         input.name(), length, input.left());
   std::string text(length, ' ');
   input.read_into(text.data(), length);

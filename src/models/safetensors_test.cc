@@ -92,22 +92,22 @@ TEST_F(SafetensorsFile, EveryTruncationIsNoticed) {
     EXPECT_THROW(read_safetensors(file_), Error) << length;
   }
   put(whole + "x");
-  EXPECT_EQ(failure(), "the last tensor ends at byte 37 of the values, of which there are 38");
+  EXPECT_EQ(failure(), "the last tensor ends at byte 37 of the data, which has 38 bytes");
 }
 
 TEST_F(SafetensorsFile, RefusesHeadersThatCannotBe) {
   put("abc");
-  EXPECT_EQ(failure(), "s no safetensors file: it has only 3 bytes");
+  EXPECT_EQ(failure(), "s: not a safetensors file: it has only 3 bytes");
   put(std::string(8, '\xff') + "{}");
   EXPECT_EQ(failure(),
-            "s no safetensors file, or cut short: its first 8 bytes announce a header of "
-            "18446744073709551615 bytes, and 2 bytes follow");
+            "s: not a safetensors file, or truncated: its first 8 bytes announce a header of 18446744073709551615 "
+            "bytes, but 2 bytes follow");
   put("[1, 2]", 0);
-  EXPECT_EQ(failure(), "its header is no JSON object");
+  EXPECT_EQ(failure(), "its header is not a JSON object");
   put("{\"a\": ", 0);
-  EXPECT_EQ(failure(), "its header is no JSON object");
+  EXPECT_EQ(failure(), "its header is not a JSON object");
   put(R"({"__metadata__": {"a": 1}})", 0);
-  EXPECT_EQ(failure(), "__metadata__ 'a' in its header is no text");
+  EXPECT_EQ(failure(), "__metadata__ 'a' in its header is not a string");
   put(R"({"a": 5})", 0);
   EXPECT_EQ(failure(), "tensor 'a' has no valid description in the header");
   put(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})", 4);
@@ -115,14 +115,14 @@ TEST_F(SafetensorsFile, RefusesHeadersThatCannotBe) {
   put(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0]}})", 4);
   EXPECT_EQ(failure(), "tensor 'a' has no valid data_offsets in the header");
   put(R"({"a": {"dtype": "F31", "shape": [1], "data_offsets": [0, 4]}})", 4);
-  EXPECT_EQ(failure(), "tensor 'a' is of type \"F31\", which is not known");
+  EXPECT_EQ(failure(), "tensor 'a' has the unknown type \"F31\"");
 }
 
 TEST_F(SafetensorsFile, RefusesPlacesThatCannotBe) {
   put(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})", 4);
-  EXPECT_EQ(failure(), "tensor 'a' lies at bytes 0 to 8 of the values, of which there are 4: cut short?");
+  EXPECT_EQ(failure(), "tensor 'a' is at bytes 0 to 8 of the data, which has 4 bytes; is the file truncated?");
   put(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", 8);
-  EXPECT_EQ(failure(), "tensor 'a' lies at bytes 8 to 0 of the values, of which there are 8: cut short?");
+  EXPECT_EQ(failure(), "tensor 'a' is at bytes 8 to 0 of the data, which has 8 bytes; is the file truncated?");
   put(R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})", 8);
   EXPECT_EQ(failure(), "tensor 'a' of type F32 and shape [3] cannot have 8 bytes");
   put(R"({"a": {"dtype": "F32", "shape": [4611686018427387904, 4], "data_offsets": [0, 0]}})", 0);
@@ -130,11 +130,11 @@ TEST_F(SafetensorsFile, RefusesPlacesThatCannotBe) {
   put(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
           "b": {"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}})",
       6);
-  EXPECT_EQ(failure(), "tensor 'b' begins at byte 2 of the values, and the one before it ends at 4");
+  EXPECT_EQ(failure(), "tensor 'b' begins at byte 2 of the data, but the one before it ends at 4");
   put(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
           "b": {"dtype": "U8", "shape": [1], "data_offsets": [5, 6]}})",
       6);
-  EXPECT_EQ(failure(), "tensor 'b' begins at byte 5 of the values, and the one before it ends at 4");
+  EXPECT_EQ(failure(), "tensor 'b' begins at byte 5 of the data, but the one before it ends at 4");
 }
 
 TEST_F(SafetensorsFile, SaysWhatCannotBeStored) {

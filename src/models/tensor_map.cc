@@ -45,14 +45,14 @@ std::string differences(const TensorMap& wanted, const TensorMap& found) {
   for (const auto& [name, tensor] : found)
     if (!wanted.contains(name)) extra.push_back(name);
   if (!missing.empty()) parts.push_back(sentence_part(missing, "is missing", "are missing"));
-  if (!extra.empty()) parts.push_back(sentence_part(extra, "is not known", "are not known"));
+  if (!extra.empty()) parts.push_back(sentence_part(extra, "is unknown", "are unknown"));
   if (!other.empty()) parts.push_back(sentence_part(other, "has another shape", "have another shape"));
   return join(parts, ", ");
 }
 
 void copy_values(const TensorMap& from, const TensorMap& to, const std::string& source) {
   if (const std::string wrong = differences(to, from); !wrong.empty())
-    throw Error::bad_input("{} does not fit this model: of its tensors {}", source, wrong);
+    throw Error::bad_input("{} does not match this model: of its tensors, {}", source, wrong);
   const torch::NoGradGuard no_grad;
   for (const auto& [name, tensor] : to) torch::Tensor(tensor).copy_(from.at(name));
 }

@@ -65,21 +65,21 @@ TEST_F(SavedWeights, OfAnotherModelSayWhichTensorsDiffer) {
   const auto other = make_model({.name = "mlp", .classes = 12});
   const torch::Tensor before = other->parameters()[0].clone();
   EXPECT_EQ(failure(*other),
-            "does not fit this model: of its tensors 2 have another shape "
-            "(fc3.bias [10] instead of [12], fc3.weight [10, 512] instead of [12, 512])");
+            "does not match this model: of its tensors, 2 have another shape (fc3.bias [10] instead of [12], "
+            "fc3.weight [10, 512] instead of [12, 512])");
   EXPECT_TRUE(other->parameters()[0].equal(before));
-  EXPECT_EQ(failure(*make_model({.name = "lenet"})),
-            "does not fit this model: of its tensors 4 are missing (conv1.bias, conv1.weight, conv2.bias, conv2.weight)"
-            ", 2 are not known (fc3.bias, fc3.weight), 4 have another shape (fc1.bias [512] instead of [500], "
-            "fc1.weight [512, 3072] instead of [500, 1250], fc2.bias [512] instead of [10], "
-            "fc2.weight [512, 512] instead of [10, 500])");
+  EXPECT_EQ(
+      failure(*make_model({.name = "lenet"})),
+      "does not match this model: of its tensors, 4 are missing (conv1.bias, conv1.weight, conv2.bias, conv2.weight), "
+      "2 are unknown (fc3.bias, fc3.weight), 4 have another shape (fc1.bias [512] instead of [500], fc1.weight [512, "
+      "3072] instead of [500, 1250], fc2.bias [512] instead of [10], fc2.weight [512, 512] instead of [10, 500])");
 }
 
 TEST(Differences, NamesAFewAndCountsTheRest) {
   TensorMap many;
   for (char c = 'a'; c < 'g'; ++c) many[std::string(1, c)] = torch::empty({1});
   EXPECT_EQ(differences(many, {}), "6 are missing (a, b, c, d, and 2 more)");
-  EXPECT_EQ(differences({}, {{"x", torch::empty({1})}}), "1 is not known (x)");
+  EXPECT_EQ(differences({}, {{"x", torch::empty({1})}}), "1 is unknown (x)");
   EXPECT_EQ(differences(many, many), "");
 }
 

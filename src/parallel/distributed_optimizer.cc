@@ -77,9 +77,7 @@ void DistributedOptimizer::synchronize() {
   if (impl_->gradients.reduced()) return;
   if (impl_->stepped && !impl_->gradients.any())
     throw Error::bad_input(
-        "step() or synchronize() was called again without a backward pass since the last step(): the gradients have "
-        "been "
-        "used already");
+        "step() or synchronize() was called twice without a backward pass between: the gradients were already used");
   RONDE_SPAN("synchronize");
   const auto begin = monotonic_now();
   impl_->gradients.reduce();
@@ -163,9 +161,8 @@ std::string DistributedOptimizer::why_not_reduced_by() const {
 void DistributedOptimizer::zero_grad(bool set_to_none) {
   if (const std::string name = impl_->gradients.first_on_its_way(); !name.empty())
     throw Error::bad_input(
-        "zero_grad() was called while gradients are on their way ('{}' is the first): call step() or synchronize() "
-        "after "
-        "backward(), and zero_grad() after that",
+        "zero_grad() was called while gradients are being reduced (the first is '{}'): call step() or synchronize() "
+        "after backward(), and zero_grad() after that",
         name);
   impl_->gradients.begin_round();
   impl_->gradients.follow(impl_->parameters());

@@ -269,7 +269,7 @@ TEST(DistributedOptionsComplaint, StepTwice) {
     Fixture f(engine);
     (f.used.sum() + f.other.sum()).backward();
     f.optimizer.step();
-    EXPECT_COMPLAINT(f.optimizer.step(), "without a backward pass since the last step()");
+    EXPECT_COMPLAINT(f.optimizer.step(), "twice without a backward pass between");
   });
 }
 
@@ -296,17 +296,17 @@ TEST(DistributedOptionsComplaint, ZeroGradTooEarly) {
   comm::run_ranks(2, [](comm::Engine& engine) {
     Fixture f(engine);
     (f.used.sum() + f.other.sum()).backward();
-    EXPECT_COMPLAINT(f.optimizer.zero_grad(), "'used' is the first");
+    EXPECT_COMPLAINT(f.optimizer.zero_grad(), "the first is 'used'");
     f.optimizer.step();
   });
 }
 
 TEST(DistributedOptionsComplaint, OptionsThatCannotBe) {
   comm::run_ranks(1, [](comm::Engine& engine) {
-    EXPECT_COMPLAINT(Fixture(engine, {.op = comm::ReduceOp::Max}), "'max' makes no gradient");
-    EXPECT_COMPLAINT(Fixture(engine, {.op = comm::ReduceOp::Sum, .predivide = 2}), "has no meaning");
+    EXPECT_COMPLAINT(Fixture(engine, {.op = comm::ReduceOp::Max}), "not reduced with 'max'");
+    EXPECT_COMPLAINT(Fixture(engine, {.op = comm::ReduceOp::Sum, .predivide = 2}), "works with average only");
     EXPECT_COMPLAINT(Fixture(engine, {.predivide = 0}), "above 0");
-    EXPECT_COMPLAINT(Fixture(engine, {.accumulate = 0}), "one backward pass or more");
+    EXPECT_COMPLAINT(Fixture(engine, {.accumulate = 0}), "at least 1 backward pass");
     Tensor a = vector_of(0), b = vector_of(0);
     torch::optim::SGD sgd({a, b}, torch::optim::SGDOptions(1.0));
     EXPECT_COMPLAINT(DistributedOptimizer(sgd, {{"a", a}, {"a", b}}, engine.world()), "the name 'a'");

@@ -115,7 +115,7 @@ TEST_F(GradientScopeTest, WhenItIsUsedUpOneWarning) {
     EXPECT_TRUE(from_pool(tensors[3]));
     EXPECT_FALSE(from_pool(tensors[4]));
     for (std::size_t i = 0; i < 10; ++i) EXPECT_TRUE(holds(tensors[i], static_cast<float>(i)));
-    EXPECT_EQ(count(words.str(), "no 1 MiB left of the memory that ranks of this node share"), 1u) << words.str();
+    EXPECT_EQ(count(words.str(), "shared memory of this node has no 1 MiB left"), 1u) << words.str();
     tensors.clear();
     EXPECT_TRUE(from_pool(tensor_of(kMiB))) << "there is room again";
   });

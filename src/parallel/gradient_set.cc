@@ -37,13 +37,13 @@ class Hook : public torch::autograd::FunctionPostHook {
 Wire wire_of(const DistributedOptions& options, int size) {
   using comm::ReduceOp;
   if (options.op != ReduceOp::Average && options.op != ReduceOp::Sum && options.op != ReduceOp::Adasum)
-    throw Error::bad_input("gradients can be averaged, summed or combined by Adasum; '{}' makes no gradient",
+    throw Error::bad_input("gradients can be averaged, summed or combined by Adasum, but not reduced with '{}'",
                            comm::name(options.op));
   if (options.predivide != 1.0 && options.op != ReduceOp::Average)
-    throw Error::bad_input("predivide is a way to average; with {} it has no meaning", comm::name(options.op));
-  if (!(options.predivide > 0)) throw Error::bad_input("predivide is {}; it must be above 0", options.predivide);
+    throw Error::bad_input("predivide works with average only, not with {}", comm::name(options.op));
+  if (!(options.predivide > 0)) throw Error::bad_input("predivide must be above 0, got {}", options.predivide);
   if (options.accumulate < 1)
-    throw Error::bad_input("accumulate is {}; a step has one backward pass or more", options.accumulate);
+    throw Error::bad_input("accumulate must be at least 1 backward pass per step, got {}", options.accumulate);
   Wire wire{.op = options.op,
             .compression = options.compression,
             .sparse_as_dense = options.sparse_as_dense,
@@ -209,12 +209,12 @@ bool GradientSet::goes_now(const Followed& one) const {
 void GradientSet::refuse_one_more(const Gradient& gradient) const {
   if (options_.in_backward)
     throw Error::bad_input(
-        "the gradient of '{}' was computed in several pieces in one backward pass, and has been sent after the first: "
-        "say that the graph is the same in every pass (static_graph)",
+        "the gradient of '{}' was computed in several pieces in one backward pass, but was sent after the first piece: "
+        "set static_graph if the graph is the same in every pass",
         gradient.name());
   throw Error::bad_input(
-      "the gradient of '{}' was computed {} since the last step(), and a step has {}: call step() after backward(), or "
-      "set accumulate (backward_passes_per_step) to the number of backward passes a step",
+      "the gradient of '{}' was computed {} since the last step(), but a step has {}: call step() after backward(), or "
+      "set accumulate (backward_passes_per_step) to the number of backward passes per step",
       gradient.name(), reduced_ ? "after synchronize()" : fmt::format("{} times", gradient.passes),
       options_.accumulate == 1 ? "one backward pass" : fmt::format("{} backward passes", options_.accumulate));
 }
@@ -350,7 +350,7 @@ void GradientSet::agree_on_presence() {
     if (agreed == gradient.presence() || !all_[i]->active) continue;
     if (gradient.presence() != Presence::None)
       throw Error::bad_input(
-          "the gradient of '{}' is dense on this rank and sparse on another: ask for sparse_as_dense, on all ranks",
+          "the gradient of '{}' is dense on this rank and sparse on another: set sparse_as_dense on all ranks",
           gradient.name());
     gradient.make_zero(agreed);
   }
@@ -374,10 +374,11 @@ void GradientSet::reduce_by(ReduceBucket reduce) {
   std::lock_guard lock(mutex_);
   recorded_ = nullptr;
   if (!reduce) return;
-  if (any_ && !reduced_) throw Error::bad_input("gradients of a backward pass wait for step()");
+  if (any_ && !reduced_) throw Error::bad_input("gradients of a backward pass have not been used by step() yet");
   const bool plain = wire_->op != comm::ReduceOp::Adasum && wire_->compression == comm::Compression::None &&
                      !wire_->compress && wire_->prescale == 1.0 && factor_ == 1.0 && !options_.in_backward;
-  if (!plain) throw Error::bad_input("gradients that are changed on their way are reduced by the engine alone");
+  if (!plain)
+    throw Error::bad_input("gradients that are compressed or combined by Adasum can be reduced by the engine only");
   recorded_ = std::make_unique<RecordedRound>(active(), std::move(reduce));
 }
 
@@ -389,7 +390,7 @@ std::vector<std::vector<torch::Tensor>> GradientSet::buckets() const {
 std::string GradientSet::why_not_reduced_by() const {
   std::lock_guard lock(mutex_);
   if (missing_.empty()) return {};
-  return fmt::format("'{}' has not got a dense gradient in each backward pass", missing_);
+  return fmt::format("'{}' does not have a dense gradient in each backward pass", missing_);
 }
 
 void GradientSet::reduce() {

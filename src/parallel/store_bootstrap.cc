@@ -175,8 +175,8 @@ std::optional<StorePlace> store_place(const Environment& environment) {
   const auto host = environment.get("MASTER_ADDR"), port = environment.get("MASTER_PORT");
   if (place.size == 1) return place;  // nobody to meet
   if (!host || !port)
-    throw Error::bad_input("RANK={} and WORLD_SIZE={} say that there are several ranks, but {} is not set", *rank,
-                           *size, host ? "MASTER_PORT" : "MASTER_ADDR");
+    throw Error::bad_input("RANK={} and WORLD_SIZE={} mean several ranks, but {} is not set", *rank, *size,
+                           host ? "MASTER_PORT" : "MASTER_ADDR");
   place.host = *host;
   place.port = number("MASTER_PORT", *port, 1, 65535);
   place.serves = place.rank == 0 && environment.get("TORCHELASTIC_USE_AGENT_STORE") != "True";

@@ -80,7 +80,7 @@ TEST(StorePlace, OfTorchrunAndOfOthers) {
 TEST(StorePlace, WhatIsWrongNamesTheVariable) {
   const auto wrong = [](const Environment& environment) { return complaint([&] { store_place(environment); }); };
   EXPECT_EQ(wrong({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "1"}}),
-            "RANK=0 and WORLD_SIZE=2 say that there are several ranks, but MASTER_ADDR is not set");
+            "RANK=0 and WORLD_SIZE=2 mean several ranks, but MASTER_ADDR is not set");
   EXPECT_EQ(wrong({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), "RANK='2': write a whole number from 0 to 1");
   EXPECT_NE(wrong({{"RANK", "0"}, {"WORLD_SIZE", "two"}}).find("WORLD_SIZE='two'"), std::string::npos);
   EXPECT_NE(wrong({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "x"}, {"MASTER_PORT", "99999"}})

@@ -129,8 +129,7 @@ torch::Tensor SyncBatchNormImpl::forward(const torch::Tensor& input) {
     torch::NoGradGuard no_grad;
     moments = moments_of_all(input.detach(), group_);
     if (moments.count < 2)
-      throw Error::bad_input("a batch norm over all ranks needs two values a channel or more; there are {}",
-                             moments.count);
+      throw Error::bad_input("a batch norm over all ranks needs at least 2 values per channel, got {}", moments.count);
     const double unbiased = moments.count / (moments.count - 1);
     running_mean.lerp_(moments.mean.to(running_mean.dtype()), options_.momentum);
     running_var.lerp_((moments.variance * unbiased).to(running_var.dtype()), options_.momentum);

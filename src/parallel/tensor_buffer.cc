@@ -19,14 +19,14 @@ comm::DType dtype_of(torch::ScalarType type) {
     case torch::kFloat32: return comm::DType::F32;
     case torch::kFloat64: return comm::DType::F64;
     case torch::kBool: return comm::DType::Bool;
-    default: throw Error::bad_input("tensors of type {} cannot travel between ranks", torch::toString(type));
+    default: throw Error::bad_input("tensors of type {} cannot be sent between ranks", torch::toString(type));
   }
 }
 
 comm::Buffer buffer_of(const torch::Tensor& tensor) {
-  if (tensor.is_sparse()) throw Error::bad_input("a sparse tensor has no memory of one piece");
+  if (tensor.is_sparse()) throw Error::bad_input("a sparse tensor is not contiguous in memory");
   if (!tensor.is_non_overlapping_and_dense())
-    throw Error::bad_input("a tensor of shape {} has gaps: make it contiguous first", c10::str(tensor.sizes()));
+    throw Error::bad_input("a tensor of shape {} is not contiguous: call contiguous() first", c10::str(tensor.sizes()));
   const auto sizes = tensor.sizes();
   comm::Buffer buffer{.data = tensor.data_ptr(), .dtype = dtype_of(tensor.scalar_type())};
   // More dimensions than the engine has names for are one long row to it.

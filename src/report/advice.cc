@@ -105,10 +105,10 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) 
         fmt::format("; {} is lost because {}.",
                     advice.front().gain >= kMost * (1 - reached) ? "most" : "the largest part", advice.front().because);
   else if (verdict.state == Verdict::State::Good)
-    verdict.text += ", and nothing needs to be changed.";
+    verdict.text += "; nothing needs to be changed.";
   else
-    verdict.text +=
-        fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.parallel)->name);
+    verdict.text += fmt::format("; most is lost in {}, and no rule found the cause.",
+                                worst_leaf(evidence.efficiency.parallel)->name);
   return verdict;
 }
 

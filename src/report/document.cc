@@ -86,13 +86,13 @@ void explain_runs(const std::vector<RunSummary>& runs, std::vector<std::string>&
   const bool same = std::ranges::all_of(runs, [&](const RunSummary& run) { return run.ranks == runs[0].ranks; });
   if (same && runs.size() > 2)
     problems.push_back(
-        fmt::format("these {} runs have the same number of ranks: give two to see them side by side, or "
-                    "runs on different numbers of ranks to see how they scale",
+        fmt::format("these {} runs have the same number of ranks: give two of them for a comparison, or runs with "
+                    "different numbers of ranks for scaling",
                     runs.size()));
   for (const RunSummary& run : runs)
     if (!same && !(run.samples_per_second > 0))
-      problems.push_back(fmt::format(
-          "'{}' does not tell its batch, or has no steps, and is not among the runs that are compared", run.source));
+      problems.push_back(
+          fmt::format("'{}' has no batch size or no steps, and is left out of the comparison", run.source));
 }
 
 MeasuredAllreduce allreduce_for(const std::optional<MachineRates>& rates, const AnalysisOptions& options) {
@@ -190,7 +190,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
 }  // namespace
 
 Json document_of(const std::vector<std::filesystem::path>& sources, const AnalysisOptions& options) {
-  if (sources.empty()) throw Error::bad_input("there is no run to report on");
+  if (sources.empty()) throw Error::bad_input("no run was given to report on");
   std::optional<Run> main;
   Basics main_basics;
   std::vector<RunSummary> summaries;

@@ -16,7 +16,7 @@ namespace {
 void say_what_is_missing(const Session& session, std::int64_t missing, std::int64_t samples) {
   if (missing == 0 || session.rank() != 0) return;
   const Log log({.level = parse_log_level(session.settings().get<"log.level">())});
-  log.warn("the evaluation is without {} of {} samples, which cannot be read", missing, samples);
+  log.warn("the evaluation leaves out {} of {} samples, which cannot be read", missing, samples);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void add_exchange(Finder& finder, const Work& work, const MachineRates& machine,
   if (spread.ranks < 2) return;
   // In a ring each rank sends all but its own share, twice.
   const double ring = 2.0 * (spread.ranks - 1) / spread.ranks * work.exchanged;
-  const std::string gradients = fmt::format("{} of gradients a step", bytes_text(work.exchanged));
+  const std::string gradients = fmt::format("{} of gradients per step", bytes_text(work.exchanged));
   if (spread.network_gbit_s > 0)
     finder.own("network", ring, spread.network_gbit_s * 1e9 / 8,
                fmt::format("{} through {:g} Gbit/s", gradients, spread.network_gbit_s));
@@ -130,18 +130,18 @@ std::vector<SpeedLimit> speed_limits(const Work& work, const MachineRates& machi
   const auto samples = static_cast<double>(work.batch);
   const ProductRate product = product_rate(machine, work.precision, work.tf32);
   finder.own("compute", work.flops, product.tflops * 1e12 / sharers,
-             fmt::format("{} a sample at {} in {}", rate_text(work.flops / samples / 1e9, "GFLOP"),
+             fmt::format("{} per sample at {} in {}", rate_text(work.flops / samples / 1e9, "GFLOP"),
                          rate_text(product.tflops, "TFLOP/s"), product.name));
   finder.own(
       "memory bandwidth", work.touched, machine.memory_gb_s * 1e9 / sharers,
-      fmt::format("{} a sample at {}", bytes_text(work.touched / samples), rate_text(machine.memory_gb_s, "GB/s")));
+      fmt::format("{} per sample at {}", bytes_text(work.touched / samples), rate_text(machine.memory_gb_s, "GB/s")));
   finder.shared(
       "file system", work.stored, machine.disk_gb_s * 1e9,
-      fmt::format("{} a sample at {}", bytes_text(work.stored / samples), rate_text(machine.disk_gb_s, "GB/s")));
+      fmt::format("{} per sample at {}", bytes_text(work.stored / samples), rate_text(machine.disk_gb_s, "GB/s")));
   if (gpu)
     finder.own(
         "host-to-device link", work.input, machine.host_gb_s * 1e9,
-        fmt::format("{} a sample at {}", bytes_text(work.input / samples), rate_text(machine.host_gb_s, "GB/s")));
+        fmt::format("{} per sample at {}", bytes_text(work.input / samples), rate_text(machine.host_gb_s, "GB/s")));
   add_exchange(finder, work, machine, spread);
   return finder.take();
 }
@@ -153,10 +153,11 @@ const SpeedLimit* binding(const std::vector<SpeedLimit>& limits) {
 
 std::string verdict(const std::vector<SpeedLimit>& limits, int ranks) {
   const SpeedLimit* lowest = binding(limits);
-  if (!lowest) return "nothing is known that would limit the speed";
+  if (!lowest) return "no speed limit is known";
   const std::string all =
       ranks > 1 ? fmt::format(", {} on {} ranks", speed_text(lowest->samples_per_s * ranks), ranks) : std::string();
-  return fmt::format("{} binds: at most {} samples/s per rank{}", lowest->what, speed_text(lowest->samples_per_s), all);
+  return fmt::format("{} is the limit: at most {} samples/s per rank{}", lowest->what,
+                     speed_text(lowest->samples_per_s), all);
 }
 
 MemoryNeed memory_need(const DryRun& known, const Settings& settings, const MachineRates& machine,

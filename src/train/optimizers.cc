@@ -45,7 +45,7 @@ bool wants_fused(const Settings& settings, const Parameters& parameters) {
   const std::string name = settings.get<"optimizer.name">(), wish = settings.get<"optimizer.fused">();
   if (wish == "off") return false;
   if (wish == "on" && !has_fused(name))
-    throw Error::bad_input("optimizer.fused is on, but {} has no fused kernel; those that have one are {}", name,
+    throw Error::bad_input("optimizer.fused is on, but {} has no fused kernel; use {}", name,
                            has_fused_adagrad() ? "sgd, adam, adamw and adagrad" : "sgd, adam and adamw");
   const auto on_gpu = [](const torch::Tensor& parameter) { return parameter.is_cuda(); };
   return has_fused(name) && (wish == "on" || std::ranges::all_of(parameters, on_gpu));
@@ -64,7 +64,7 @@ Options with_betas(Options options, const Settings& settings) {
   for (const auto& [key, beta] : {std::pair{"optimizer.momentum", settings.get<"optimizer.momentum">()},
                                   {"optimizer.beta2", settings.get<"optimizer.beta2">()}})
     if (beta >= 1)
-      throw Error::bad_input("{} is {}: as a beta of {} it must be below 1", key, beta,
+      throw Error::bad_input("{0} must be below 1 as a beta of {2}, got {1}", key, beta,
                              settings.get<"optimizer.name">());
   return options.betas({settings.get<"optimizer.momentum">(), settings.get<"optimizer.beta2">()});
 }

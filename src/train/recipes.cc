@@ -29,14 +29,14 @@ Settings::Recipe find_recipe(const std::string& file_or_name) {
   if (!folder && std::filesystem::exists(file_or_name, failure)) {
     std::ifstream file(file_or_name, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw Error::bad_input("{} cannot be read as a recipe", file_or_name);
+    if (!file) throw Error::bad_input("cannot read the recipe {}", file_or_name);
     return {.text = std::move(text), .name = file_or_name};
   }
   for (const auto& [name, text] : detail::kRecipes)
     if (name == file_or_name) return {.text = std::string(text), .name = std::string(kBuiltIn) + file_or_name};
-  if (folder) throw Error::bad_input("{} is a folder, and no recipe of that name is built in", file_or_name);
+  if (folder) throw Error::bad_input("{} is a folder, and there is no built-in recipe of that name", file_or_name);
   const auto meant = nearest(file_or_name, recipe_names());
-  throw Error::bad_input("there is no file '{}', and no recipe of that name is built in{}; built in are {}",
+  throw Error::bad_input("no recipe file '{}' and no built-in recipe of that name{}; built-in recipes: {}",
                          file_or_name, meant ? fmt::format("; did you mean {}?", *meant) : "",
                          join(recipe_names(), ", "));
 }

@@ -48,7 +48,7 @@ End end_of(const Settings& settings, std::int64_t steps_per_epoch) {
   if (length > training.steps)
     throw Error::bad_input("schedule.length is '{}', but {}: the schedule would be longer than the run", text,
                            training.words);
-  if (length <= 0) throw Error::bad_input("schedule.length is '{}': a schedule has a length above 0", text);
+  if (length <= 0) throw Error::bad_input("schedule.length is '{}': it must be above 0", text);
   return {length, fmt::format("the schedule ends after schedule.length = '{}'", text)};
 }
 
@@ -60,17 +60,17 @@ std::vector<double> checked_milestones(const Settings& settings, std::int64_t st
     milestones.push_back(place.steps(steps_per_epoch));
   if (settings.get<"schedule.name">() != "step") return {};
   if (milestones.empty())
-    throw Error::bad_input("schedule.name is 'step', but schedule.milestones does not say where the rate drops");
+    throw Error::bad_input("schedule.name is 'step': set schedule.milestones to the places where the rate drops");
   for (std::size_t i = 1; i < milestones.size(); ++i)
     if (milestones[i] <= milestones[i - 1])
-      throw Error::bad_input("schedule.milestones is '{}': each must come after the one before", text);
+      throw Error::bad_input("schedule.milestones is '{}': milestones must increase", text);
   if (milestones.front() < warmup)
     throw Error::bad_input(
         "schedule.milestones is '{}', but schedule.warmup is '{}': the first drop must come after the "
         "warm-up",
         text, settings.get<"schedule.warmup">());
   if (milestones.back() >= end.steps)
-    throw Error::bad_input("schedule.milestones is '{}', but {}: the last drop would never come", text, end.words);
+    throw Error::bad_input("schedule.milestones is '{}', but {}: the last drop would never happen", text, end.words);
   return milestones;
 }
 
@@ -81,7 +81,8 @@ double checked_warmup(const Settings& settings, std::int64_t steps_per_epoch, co
     throw Error::bad_input("schedule.warmup is '{}', but {}: the warm-up would never end", text, end.words);
   if (warmup > 0 && settings.get<"schedule.name">() == "onecycle")
     throw Error::bad_input(
-        "schedule.warmup is '{}', but onecycle has a warm-up of its own, up to schedule.peak: leave one of them out",
+        "schedule.warmup is '{}', but onecycle has its own warm-up, up to schedule.peak: remove schedule.warmup or "
+        "choose another schedule",
         text);
   return warmup;
 }

@@ -34,7 +34,7 @@ models::LossOptions loss_of(const Settings& settings, data::Target target) {
   if (target == data::Target::Labels) options.kind = "multi-label";
   if (target == data::Target::Input) options.kind = "reconstruction";
   if (target == data::Target::Input && options.label_smoothing > 0)
-    throw Error::bad_input("train.label_smoothing is {}, but with data.target = input there are no labels to smooth",
+    throw Error::bad_input("train.label_smoothing is {}, but data.target = input has no labels to smooth",
                            options.label_smoothing);
   return options;
 }
@@ -81,7 +81,7 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
   network.train();
   const auto expected = output_shape(kind);
   if (output.sizes().slice(1) != torch::IntArrayRef(expected))
-    throw Error::bad_input("model.name = {} gives {} numbers for a sample, but data.target = {} needs {}",
+    throw Error::bad_input("model.name = {} gives {} numbers per sample, but data.target = {} needs {}",
                            settings.get<"model.name">(), c10::str(output.sizes().slice(1)), data::name(kind.target),
                            c10::str(torch::IntArrayRef(expected)));
 }
@@ -124,7 +124,7 @@ void load_first_weights(const Session& session, Task& task) {
   const std::filesystem::path file = session.settings().get<"model.weights">();
   if (file.empty() || session.rank() != 0) return;
   if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
-    throw Error::bad_input("model.weights: there is no file {}", file.string());
+    throw Error::bad_input("model.weights: {} does not exist", file.string());
   models::load_weights(*task.network, file);
 }
 

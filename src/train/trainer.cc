@@ -44,7 +44,7 @@ void require_all_used(const Session& session, const Task& task, const Log& log) 
                                                  .has_norms = task.has_norms});
   std::vector<std::string> refused, told;
   for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
-  if (!refused.empty()) throw Error::bad_input("{}; leave it out", join(refused, "; "));
+  if (!refused.empty()) throw Error::bad_input("{}; remove it", join(refused, "; "));
   if (!told.empty() && session.rank() == 0) log.info("{}", join(told, "; "));
 }
 
@@ -154,8 +154,8 @@ bool Trainer::is_last(std::int64_t step) const {
 void Trainer::require_kept() const {
   if (session_.rank() != 0 || step_of(checkpoint_manager_.newest().filename().string()) == outcome_.steps) return;
   throw Error(Error::Kind::System,
-              fmt::format("stopped after step {}, and no checkpoint of it could be written: the training can go on "
-                          "only from an older one",
+              fmt::format("stopped after step {}, but its checkpoint could not be written: training can only "
+                          "resume from an older one",
                           outcome_.steps));
 }
 
@@ -169,22 +169,22 @@ void Trainer::say_complete() const {
                       session_.settings().get<"train.target_accuracy">(), main.name, text_of(main, 2));
   }
   log_.info(
-      "the training in {} {}, after {} steps; 'ronde eval {}' evaluates it, and checkpoint.resume=none or another "
-      "output.dir trains anew",
+      "the training in {} {} after {} steps; 'ronde eval {}' evaluates it; checkpoint.resume=none or another "
+      "output.dir starts over",
       folder, why, outcome_.steps, folder);
 }
 
 void Trainer::say_why_stopped() const {
   if (session_.rank() != 0) return;
-  std::string why = "a rank was told to stop";
+  std::string why = "a rank was asked to stop";
   if (const auto signal = interrupt_.asked_to_leave())
-    why = fmt::format("{} has come", *signal);
+    why = fmt::format("{} was received", *signal);
   else if (const auto left = limit_.left(monotonic_now()); left && left->count() > 0)
     why = fmt::format("the deadline is in {}", format_duration(*left));
   else if (left)
     why = fmt::format("the deadline was missed by {}", format_duration(-*left));
   const bool by_itself = session_.settings().get<"checkpoint.resume">() == "auto";
-  log_.info("stopped after step {}, since {}; {} goes on from there (exit code {})", outcome_.steps, why,
+  log_.info("stopped after step {}: {}; {} continues from there (exit code {})", outcome_.steps, why,
             by_itself ? "the same command" : "checkpoint.resume=auto", kToBeContinuedExit);
 }
 

@@ -85,10 +85,10 @@ def test_a_peer_that_is_missing_is_named_with_the_reason(bench, tmp_path, build_
     python.chmod(0o755)
     report = bench("allreduce", "--compare", "--python", str(python), "--sizes", "4", "--turns", "1")
     for peer in ("gloo", "horovod"):
-        assert f"{peer} is not compared: no such module" in report["stderr"]
+        assert f"{peer} is left out: no such module" in report["stderr"]
         assert all(row[f"{peer}_us"] is None and row[f"ratio_{peer}"] is None for row in report["rows"])
     absent = bench("allreduce", "--compare", "--python", str(tmp_path / "none"), "--sizes", "4", "--turns", "1")
-    assert "gloo is not compared: " in absent["stderr"] and "command not found" in absent["stderr"]
+    assert "gloo is left out: " in absent["stderr"] and "command not found" in absent["stderr"]
 
 
 def test_mpi_takes_part(bench, build_dir):
@@ -162,7 +162,7 @@ def test_control(bench):
     ("arguments", "parts"),
     [
         (["allreduce", "-n", "0"], ["-n 0", "from 1"]),
-        (["allreduce", "-n", "2,4"], ["one number"]),
+        (["allreduce", "-n", "2,4"], ["single number of ranks"]),
         (["allreduce", "--sizes", "4,many"], ["--sizes 4,many"]),
         (["allreduce", "--sizes", "6"], ["multiples of 4"]),
         (["allreduce", "--turns", "x"], ["--turns x"]),

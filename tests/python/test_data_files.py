@@ -132,15 +132,15 @@ def test_damage_is_found_and_named(ronde, pictures, tmp_path):
     assert done.returncode == 1
     bad = json.loads(done.stdout)["bad"]
     assert [one["why"] for one in bad] == [
-        "packed/data-00001.pack: byte 64: the checksum of record 0 does not fit",
-        "the checksum of the whole file is not that of pack.json",
+        "packed/data-00001.pack: byte 64: the checksum of record 0 does not match",
+        "the checksum of the file differs from that in pack.json",
     ]
     shard.write_bytes(good[:8] + b"\2" + good[9:])
     assert "this Ronde reads up to version 1" in ronde("data", "verify", "packed").stdout
     shard.write_bytes(good[:-7])
     refused(ronde("data", "verify", "packed"), "it was cut off or changed")
     shard.unlink()
-    refused(ronde("data", "verify", "packed"), "packed/data-00001.pack is not there")
+    refused(ronde("data", "verify", "packed"), "packed/data-00001.pack does not exist")
 
 
 def test_tars_of_another_program(ronde, pictures, tmp_path):
@@ -158,7 +158,7 @@ def test_tars_of_another_program(ronde, pictures, tmp_path):
     assert ronde("data", "verify", "t-{0..1}.tar").returncode == 0
     assert ronde("data", "pack", "t-{0..1}.tar", "packed").returncode == 0
     assert inspect(ronde, "packed")["keys"][0].endswith("deep/00")
-    refused(ronde("data", "inspect", "t-{0..2}.tar"), "t-2.tar is not there, and 't-{0..2}.tar' names it")
+    refused(ronde("data", "inspect", "t-{0..2}.tar"), "t-2.tar does not exist, but 't-{0..2}.tar' names it")
     whole = (tmp_path / "t-0.tar").read_bytes()
     (tmp_path / "cut.tar").write_bytes(whole[:1550])
     refused(ronde("data", "inspect", "cut.tar"), "cut.tar: the file ends at byte 1550, inside")
@@ -167,14 +167,14 @@ def test_tars_of_another_program(ronde, pictures, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("inspect", "nowhere"), "nowhere is not there"),
+        (("inspect", "nowhere"), "nowhere does not exist"),
         (("inspect", "."), "has no class folders"),
         (("inspect", "pictures", "--format", "imges"), "did you mean 'images'?"),
         (("inspec", "pictures"), "did you mean inspect?"),
         (("verify", "pictures", "--jso"), "did you mean --json?"),
         (("pack", "pictures"), "missing output folder"),
         (("pack", "pictures", "p", "--short-side", "0"), "--short-side 0: write a whole number"),
-        (("pack", "pictures", "p", "--shard-size", "3"), "a shard of 3 B cannot be"),
+        (("pack", "pictures", "p", "--shard-size", "3"), "shard size must be from"),
         (("pack", "pictures", "p", "--seed", "3"), "--seed needs --shuffle"),
     ],
 )

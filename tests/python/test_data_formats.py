@@ -39,14 +39,14 @@ def test_what_is_there_is_not_written_over(ronde, tmp_path, table):
     (tmp_path / "there").mkdir()
     done = ronde("data", "convert", "table.csv", "there", "--to", "npy")
     assert done.returncode == 2
-    assert done.stderr.strip().endswith("there is there already, and nothing is written over")
+    assert done.stderr.strip().endswith("there already exists and is not overwritten")
 
 
 def test_half_of_it_is_taken_away(ronde, tmp_path, table):
     table.write_text(CSV + "x,1,dog\n")
     done = ronde("data", "convert", "table.csv", "out", "--to", "tfrecord")
     assert done.returncode == 2
-    assert "table.csv: line 5: field 1 ('height') should be a number, but is 'x'" in done.stderr
+    assert "table.csv: line 5: field 1 ('height') must be a number, got 'x'" in done.stderr
     assert names(tmp_path) == {"table.csv"}
 
 
@@ -65,7 +65,7 @@ def test_a_killed_conversion_goes_on_with_the_same_bytes(ronde, build_dir, clean
     assert not (tmp_path / "again").exists()
     other = ronde("data", "convert", "x.npy", "again", "--to", "hdf5")
     assert other.returncode == 2
-    assert "again was begun from 100 samples of x.npy" in other.stderr and "--overwrite" in other.stderr
+    assert "again was started from 100 samples of x.npy" in other.stderr and "--overwrite" in other.stderr
     done = ronde("data", "convert", "x.npy", "again", "--to", to)
     assert done.returncode == 0, done.stderr
     assert "resumed after sample" in done.stdout
@@ -80,11 +80,11 @@ def test_a_killed_conversion_goes_on_with_the_same_bytes(ronde, build_dir, clean
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["table.csv", "out", "--to", "hdf"], "'hdf' is no format that can be written; did you mean hdf5?"),
+        (["table.csv", "out", "--to", "hdf"], "cannot write the format 'hdf'; did you mean hdf5?"),
         (["table.csv", "out"], "missing --to FORMAT"),
         (["none.csv", "out", "--to", "npy"], "none.csv"),
         (["table.csv/x.npy", "out", "--to", "csv"], "x.npy"),
-        (["table.csv", "table.csv/x", "--to", "npy"], "cannot be written"),
+        (["table.csv", "table.csv/x", "--to", "npy"], "cannot write"),
     ],
 )
 def test_wrong_words_are_one_sentence(ronde, tmp_path, table, arguments, message):
@@ -104,7 +104,7 @@ def test_a_damaged_record_and_a_missing_shard_are_named(ronde, tmp_path, table):
     (tmp_path / "b.tfrecord").write_bytes(damaged)
     done = ronde("data", "convert", "b.tfrecord", "out", "--to", "npy")
     assert done.returncode == 2
-    assert f"b.tfrecord: byte {16 + length + 12}: the checksum of a record does not fit" in done.stderr
+    assert f"b.tfrecord: byte {16 + length + 12}: the checksum of a record does not match" in done.stderr
     (tmp_path / "c.tfrecord").write_bytes(whole[:-1])
     done = ronde("data", "convert", "c.tfrecord", "out", "--to", "npy")
     assert done.returncode == 2

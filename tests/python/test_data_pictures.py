@@ -17,4 +17,4 @@ def test_a_folder_without_pictures_is_refused(ronde, tmp_path):
     (tmp_path / "empty").mkdir()
     done = ronde("bench", "decode", "--dir", "empty")
     assert done.returncode == 2
-    assert "no JPEGs in there" in done.stderr
+    assert "no JPEG files found" in done.stderr

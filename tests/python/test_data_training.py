@@ -165,7 +165,7 @@ def test_an_evaluation_leaves_out_what_cannot_be_read(train, pictures, tmp_path,
     assert damaged["test_samples"] == without["test_samples"] == 92
     assert damaged["test_accuracy"] == without["test_accuracy"]
     assert damaged["test_loss"] == pytest.approx(without["test_loss"], rel=1e-5)
-    assert "the evaluation is without 4 of 96 samples" in said and "evaluation is without" not in quiet, said
+    assert "the evaluation leaves out 4 of 96 samples" in said and "evaluation leaves out" not in quiet, said
     assert all("/".join(one) in said for one in bad), said
 
 

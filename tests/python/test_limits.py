@@ -64,7 +64,7 @@ def test_in_words(ronde, tmp_path):
         "batch 32 on 2 ranks; EPYC 7742, as published",
         "optimizer state",
         "largest batch: ",
-        "binds: at most ",
+        "is the limit: at most ",
     ):
         assert part in done.stdout
     assert "model.recompute = true: activations " in done.stdout

@@ -87,7 +87,7 @@ def test_a_job_that_is_stopped_by_its_deadline_three_times_gives_the_same_bits(t
     last = {**DETERMINISTIC, "train__steps": str(reached + 10)}
     stopped = train(2, **last)
     assert stopped.wait() == 0, stopped.said()
-    assert f"training goes on after step {reached}" in stopped.said(), stopped.said()
+    assert f"training continues after step {reached}" in stopped.said(), stopped.said()
     whole = train(2, "whole", **last)
     assert whole.wait() == 0, whole.said()
     assert stopped.newest().name == whole.newest().name
@@ -106,11 +106,11 @@ def test_a_scheduler_s_signal_leaves_a_checkpoint_to_go_on_from(train, number):
     job.wait_for_steps()
     job.process.send_signal(number)
     assert job.wait() == 75, job.said()
-    assert f"since {number.name} has come" in job.said(), job.said()
+    assert f": {number.name} was received" in job.said(), job.said()
     step = int(job.newest().name.removeprefix("step-"))
     after = train(2, train__epochs="100000", train__steps=str(step + 5))
     assert after.wait() == 0, after.said()
-    assert f"training goes on after step {step}," in after.said(), after.said()
+    assert f"training continues after step {step}," in after.said(), after.said()
 
 
 def test_a_signal_to_one_rank_alone_stops_all_of_them(train, mark):
@@ -118,7 +118,7 @@ def test_a_signal_to_one_rank_alone_stops_all_of_them(train, mark):
     job.wait_for_steps()
     os.kill(rank_process(mark, 1), signal.SIGTERM)
     assert job.wait() == 75, job.said()
-    assert "a rank was told to stop" in job.said(), job.said()
+    assert "a rank was asked to stop" in job.said(), job.said()
 
 
 def test_a_signal_after_a_rank_has_died_ends_the_others(train, mark):
@@ -146,8 +146,8 @@ def test_a_second_signal_ends_ranks_that_hang(train, mark):
 
 def test_a_deadline_that_is_past_is_refused(train):
     for changes, words in (
-        ({"train__deadline": "1600000000"}, "train.deadline is 1600000000, which is past since"),
-        ({"launch__deadline": "1600000000"}, "launch.deadline is 1600000000, which is past since"),
+        ({"train__deadline": "1600000000"}, "train.deadline is 1600000000, which was"),
+        ({"launch__deadline": "1600000000"}, "launch.deadline is 1600000000, which was"),
         ({"train__deadline": "tomorrow"}, "train.deadline is 'tomorrow': write a time from now"),
     ):
         job = train(2, **changes)
@@ -165,7 +165,7 @@ def test_a_training_that_is_complete_says_so(train):
 
 def test_the_interval_of_checkpoints_comes_from_their_cost(train):
     job = train(2, train__epochs="100000", checkpoint__every="auto", checkpoint__mtbf="2s")
-    wait_until(lambda: job.process.poll() is not None or "a checkpoint every" in job.said(), "the interval is told")
+    wait_until(lambda: job.process.poll() is not None or "checkpoint every" in job.said(), "the interval is told")
     job.process.send_signal(signal.SIGUSR1)
     assert job.wait() == 75, job.said()
-    assert re.search(r"a checkpoint every [\d.]+ m?s.* \(auto\): one costs .* on 1 node", job.said()), job.said()
+    assert re.search(r"checkpoint every [\d.]+ m?s.* \(auto\): each costs .* on 1 node", job.said()), job.said()

@@ -62,7 +62,7 @@ def test_overflows_are_skipped_and_counted(train, tmp_path, empty):
 def test_the_arithmetic_is_told_and_the_settings_of_gpus_are_known(train, empty):
     job = train(1, empty, *flags(train__steps="2", device__tf32="false", device__cudnn_autotune="false"))
     assert job.returncode == 0, job.stderr
-    assert re.search(r"arithmetic: f32 (by|on|,)", job.stderr), job.stderr
+    assert re.search(r"arithmetic: f32 (with|on|,)", job.stderr), job.stderr
 
 
 def test_a_precision_that_is_none_is_refused(train, empty):

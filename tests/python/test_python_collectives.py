@@ -165,7 +165,7 @@ def scalars_have_no_shares():
         try:
             scatter(given, op=hvd.Sum)
         except ValueError as error:
-            assert "is a scalar and has none" in str(error)
+            assert "is a scalar and has no rows" in str(error)
         else:
             raise AssertionError("a scalar was scattered")
     assert hvd.reducescatter(torch.ones(1), op=hvd.Sum).shape[0] == (1 if rank == 0 else 0), "nothing was left behind"

@@ -185,9 +185,9 @@ def test_an_error_of_a_function_names_the_sample_and_shows_where(data):
 
     with pytest.raises(ValueError, match="stream, sample 1 of epoch 0: RuntimeError: the end"):
         taken(data.generator(stops, name="stream"))
-    with pytest.raises(ValueError, match="gave a value of type 'int', but a sample is a dict"):
+    with pytest.raises(ValueError, match="returned a value of type 'int', but a sample must be a dict"):
         taken(data.function(2, lambda index: 5).open(on_error="stop"))
-    with pytest.raises(ValueError, match="'x' is of type Half"):
+    with pytest.raises(ValueError, match="'x' has type Half"):
         import torch
 
         taken(data.function(2, lambda index: {"x": torch.zeros(2).half()}).open(on_error="stop"))

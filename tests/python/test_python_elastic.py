@@ -167,4 +167,4 @@ def test_ranks_that_go_are_not_there_yet(build_dir, python_job, tmp_path):
     told = [line for line in done.stdout.splitlines() if "told:" in line]
     assert done.returncode == 128 + 9
     if told:  # the launcher may end the others before they can speak
-        assert told[0].count("ranks that come and go are not there yet") == 1
+        assert told[0].count("a changing number of ranks is not supported yet") == 1

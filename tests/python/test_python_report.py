@@ -47,5 +47,5 @@ def test_wrong_input_is_said(tmp_path):
 
     with pytest.raises(ValueError, match="trace"):
         ronde.report.report(tmp_path)
-    with pytest.raises(ValueError, match="which trace"):
+    with pytest.raises(ValueError, match="missing trace"):
         ronde.report.report([])

@@ -25,9 +25,9 @@ RECIPES = {
 
 
 def short_version(text: str) -> list[str]:
-    """The settings of the command after the words 'In short' in a recipe's header."""
+    """The settings of the command after the words 'Short version' in a recipe's header."""
     header = " ".join(line[1:] for line in text.splitlines() if line.startswith("#"))
-    command = header[header.index("In short") :]
+    command = header[header.index("Short version") :]
     words = shlex.split(re.search(r"ronde run -n 2 ronde train [\w-]+((?: +--set +\S+)+)", command)[1])
     assert words.count("--set") >= 3, command
     return words
@@ -70,7 +70,7 @@ def test_what_the_recipes_are_after_is_said(ronde):
         assert name in listed
         text = ronde("train", name, "--print").stdout
         header = "".join(line for line in text.splitlines() if line.startswith("#"))
-        assert "In short" in header and re.search("GPU|two cores|Xeon", header), header
+        assert "Short version" in header and re.search("GPU|two cores|Xeon", header), header
 
 
 @pytest.mark.parametrize("depth", ["resnet20", "resnet32", "resnet44", "resnet110", "resnet50"])
@@ -117,11 +117,11 @@ def test_labels_are_judged_by_validation_and_tested_once(short_run, build_dir, c
     ("settings", "words"),
     [
         (["data.split=60/20"], "data.split"),
-        (["data.split=98/1/1"], "not even one"),
-        (["model.weights=nowhere.safetensors"], "there is no file nowhere.safetensors"),
+        (["data.split=98/1/1"], "less than one sample"),
+        (["model.weights=nowhere.safetensors"], "nowhere.safetensors does not exist"),
         (["data.target=mask"], "data.target = mask needs"),
-        (["model.filters=3"], "cannot have 3 filters"),
-        (["data.name=text", "data.target=labels"], "data.target can be class"),
+        (["model.filters=3"], "does not support model.filters = 3"),
+        (["data.name=text", "data.target=labels"], "set data.target to one of class"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_2(build_dir, clean_env, tmp_path, settings, words):

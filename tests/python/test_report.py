@@ -161,7 +161,7 @@ def test_the_machine_is_measured_once_and_the_report_knows_it(ronde, build_dir, 
     said, first = train("first")
     assert said.count("measured for the report") == 1, said
     (kept,) = (tmp_path / "cache" / "ronde").glob("rates-*.json")
-    assert f"kept in {kept}" in said
+    assert f"saved in {kept}" in said
     known = {row["name"]: row["known"] for row in first["bottlenecks"]}
     assert known["compute"] and known["memory bandwidth"], first["bottlenecks"]
     assert first["roofline"]["flops_ceiling"] > 1e8 and first["roofline"]["bytes_ceiling"] > 1e8
@@ -172,7 +172,7 @@ def test_the_machine_is_measured_once_and_the_report_knows_it(ronde, build_dir, 
 
     (tmp_path / "file").write_text("no folder")
     said, third = train("third", XDG_CACHE_HOME=str(tmp_path / "file"))
-    assert "not kept: cannot write" in said, said
+    assert "not saved: cannot write" in said, said
     assert third["roofline"]["flops_ceiling"] > 1e8
 
     said, _ = train("fourth", "--trace-roofline", "off", XDG_CACHE_HOME=str(tmp_path / "empty"))
@@ -184,7 +184,7 @@ def test_a_long_trace_is_reported_in_little_memory(ronde, build_dir, tmp_path):
     assert made.returncode == 0
     report = ronde("report", "trace", "--memory", "1MiB")
     assert report.returncode == 0, report.stderr
-    assert "the trace is too long to be analysed as a whole in 1 MiB" in " ".join(report.stdout.split())
+    assert "the trace is too long to be analysed in 1 MiB" in " ".join(report.stdout.split())
     document = json.loads(ronde("report", "trace", "--memory", "1MiB", "--json").stdout)
     assert document["window"]["steps"] < 300
     assert document["window"]["first_step"] > 100

@@ -440,9 +440,9 @@ def test_a_value_that_stands_for_many_steps_says_so(open_page, document):
     table = long["steps"]
     table["numbers"] = [1000 * at + 7 for at in range(100)]
     table["first"], table["last"] = [1000 * at for at in range(100)], [1000 * at + 999 for at in range(100)]
-    table["left_out"] = "Of 100000 steps, the longest of each 1000 is shown."
+    table["left_out"] = "100000 steps: the longest of every 1000 is shown."
     page = open_page(long)
-    assert page.locator("#steps .hint", has_text="the longest of each 1000").count() == 1
+    assert page.locator("#steps .hint", has_text="the longest of every 1000").count() == 1
     chart = page.locator("#steps svg[aria-label^='Time of each step']")
     box = chart.bounding_box()
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] / 2)

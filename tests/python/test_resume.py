@@ -40,13 +40,13 @@ def test_each_recipe_has_a_folder_of_its_own(ranks, tmp_path):
     for name in ("quick", "other"):
         job = ranks(1, "train", f"{name}.toml")
         assert job.returncode == 0, job.stderr
-        assert "goes on after step" not in job.stderr
+        assert "continues after step" not in job.stderr
         assert (tmp_path / "ronde-output" / name / "checkpoints" / "step-00000010").is_dir()
     found = ranks(2, "eval", "ronde-output/other")
     assert found.returncode == 0 and "ronde-output/other/checkpoints/step-00000010" in found.stdout, found.stderr
     both = ranks(1, "eval", "ronde-output")
     assert both.returncode == 2, both.stdout
-    assert "name one of them: ronde-output/other, ronde-output/quick" in both.stderr, both.stderr
+    assert "choose one of ronde-output/other, ronde-output/quick" in both.stderr, both.stderr
 
 
 def test_the_checkpoint_of_another_recipe_is_refused(ranks, tmp_path):
@@ -54,7 +54,7 @@ def test_the_checkpoint_of_another_recipe_is_refused(ranks, tmp_path):
     before = contents(tmp_path / "out" / "checkpoints")
     job = ranks(2, "train", "other.toml", "--output-dir", "out")
     assert job.returncode == 2, job.stderr
-    assert "step-00000003 is of another training:" in job.stderr, job.stderr
+    assert "step-00000003 is from a different training:" in job.stderr, job.stderr
     assert "model.name  lenet              mlp" in job.stderr, job.stderr
     for way in ("--output-dir FOLDER", "--checkpoint-resume none", "--checkpoint-accept-differences true"):
         assert way in job.stderr, job.stderr
@@ -67,7 +67,7 @@ def test_what_may_differ_is_told_in_a_line(ranks):
     job = ranks(2, "train", "quick.toml", "--train-batch", "10", "--optimizer-lr", "0.01")
     assert job.returncode == 0, job.stderr
     told = "optimizer.lr 0.02 -> 0.01, train.batch 20 -> 10, train.steps 3 -> 0, ranks 1 -> 2"
-    assert f"settings that are not as before: {told}" in job.stderr, job.stderr
+    assert f"settings changed since the checkpoint: {told}" in job.stderr, job.stderr
 
 
 def test_a_training_that_has_reached_its_target_says_so(ranks):

@@ -16,10 +16,10 @@ STEPS = 234  # an epoch of MNIST in batches of 256
         ({"schedule__length": "3"}, "schedule.length is '3', but the training ends after 2 epochs (60 steps)"),
         ({"schedule__warmup": "61steps"}, "the warm-up would never end"),
         ({"schedule__warmup": "soon"}, "schedule.warmup is 'soon': write epochs (5, 0.5) or steps (500steps)"),
-        ({"schedule__name": "step", "schedule__milestones": "1,0.5"}, "each must come after the one before"),
-        ({"schedule__name": "step", "schedule__milestones": "1,100steps"}, "the last drop would never come"),
-        ({"schedule__name": "step"}, "schedule.milestones does not say where"),
-        ({"train__sync_every": "4", "train__compression": "f16"}, "gradients do not travel"),
+        ({"schedule__name": "step", "schedule__milestones": "1,0.5"}, "milestones must increase"),
+        ({"schedule__name": "step", "schedule__milestones": "1,100steps"}, "the last drop would never happen"),
+        ({"schedule__name": "step"}, "set schedule.milestones to the places where"),
+        ({"train__sync_every": "4", "train__compression": "f16"}, "do not exchange gradients"),
         ({"optimizer__nesterov": "true", "optimizer__momentum": "0"}, "optimizer.momentum above 0"),
     ],
 )
@@ -32,7 +32,9 @@ def test_wrong_input_is_one_sentence_and_exit_2(train, changes, words):  # noqa:
 def test_the_noise_scale_is_said_and_written(train, tmp_path):  # noqa: F811
     job = train(2, train__noise_scale="2")
     assert job.returncode == 0, job.stderr
-    assert "a batch of about" in job.stdout and "would still pay" in job.stdout, job.stdout
+    assert "noise scale: batches up to about" in job.stdout and "would still train efficiently" in job.stdout, (
+        job.stdout
+    )
     measured = [line["noise_scale"] for line in log_of(tmp_path) if "noise_scale" in line]
     assert measured and all(scale >= 0 for scale in measured)
 

@@ -200,7 +200,7 @@ class ObjectState(State):
             setattr(self, name, _snapshot(value))
 
 
-NOT_YET = "ranks that come and go are not there yet: start the job again, it goes on from what it has saved to files"
+NOT_YET = "a changing number of ranks is not supported yet: start the job again, it resumes from its saved files"
 
 
 def run_fn(func: Callable[..., Any], reset: Callable[[], None]) -> Callable[..., Any]:
@@ -246,4 +246,4 @@ def _begin_anew(reset: Callable[[], None], cause: Exception) -> None:
     try:
         reset()
     except Exception as error:
-        raise HorovodInternalError(f"the ranks could not meet again ({error}); {NOT_YET}") from cause
+        raise HorovodInternalError(f"the ranks could not reconnect ({error}); {NOT_YET}") from cause

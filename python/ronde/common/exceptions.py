@@ -37,7 +37,7 @@ def get_version_mismatch_message(name: str, version: str, installed_version: str
     >>> get_version_mismatch_message("torch", "2.7", "2.6")
     'ronde was built for torch 2.6 and finds 2.7: build it again (pip install .)'
     """
-    return f"ronde was built for {name} {installed_version} and finds {version}: build it again (pip install .)"
+    return f"ronde was built for {name} {installed_version}, but {version} is installed: build it again (pip install .)"
 
 
 class HorovodVersionMismatchError(ImportError):

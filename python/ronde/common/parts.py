@@ -35,7 +35,7 @@ def meeting_of(comm: Any, environment: Mapping[str, str] = os.environ) -> Meetin
         return None
     rank = _number("RANK", environment)
     if rank not in ranks:
-        raise ValueError(f"init() was asked for the ranks {ranks}, and this is rank {rank} of {_size(environment)}")
+        raise ValueError(f"init() was called for ranks {ranks}, but this is rank {rank} of {_size(environment)}")
     if _number("CROSS_SIZE", environment) > 1:
         return _by_communicator(_communicator(ranks))
     return ranks.index(rank), len(ranks), _by_file(ranks, rank, environment)
@@ -54,7 +54,7 @@ def _communicator(ranks: Sequence[int]) -> Any:
         from mpi4py import MPI
     except ImportError as error:
         raise ValueError(
-            f"init() of some ranks ({ranks}) on several machines needs mpi4py, which is missing"
+            f"init() of a subset of ranks ({ranks}) on several machines needs mpi4py, which is not installed"
         ) from error
     return MPI.COMM_WORLD.Create_group(MPI.COMM_WORLD.Get_group().Incl(ranks))
 

@@ -27,13 +27,13 @@ class ProcessSet:
         if is_iterable(ranks_or_comm):
             ranks = sorted(ranks_or_comm)
             if any(not isinstance(rank, int) for rank in ranks):
-                raise ValueError("a ProcessSet is made of a list of ranks, or of a communicator of mpi4py")
+                raise ValueError("a ProcessSet needs a list of ranks or an mpi4py communicator")
             self.ranks = ranks
         elif hasattr(ranks_or_comm, "Get_group"):
             self.mpi_comm = ranks_or_comm
             self.ranks = _ranks_of(ranks_or_comm)
         else:
-            raise ValueError("a ProcessSet is made of a list of ranks, or of a communicator of mpi4py")
+            raise ValueError("a ProcessSet needs a list of ranks or an mpi4py communicator")
 
     def _invalidate(self) -> None:
         self.process_set_id = None
@@ -108,7 +108,7 @@ def _init_process_sets(process_sets: Iterable[ProcessSet]) -> None:
     global_process_set.ranks = _core.groups()[0]
     for place, process_set in enumerate(process_sets):
         if _add(process_set) is None:
-            raise ValueError(f"process set number {place} has the ranks of another one: {process_set}")
+            raise ValueError(f"process set {place} has the same ranks as another one: {process_set}")
 
 
 def add_process_set(process_set: ProcessSet | Iterable[int]) -> ProcessSet:
@@ -120,7 +120,7 @@ def add_process_set(process_set: ProcessSet | Iterable[int]) -> ProcessSet:
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
     if _add(process_set) is None:
-        raise ValueError(f"there is a process set of these ranks already: {process_set}")
+        raise ValueError(f"a process set with these ranks already exists: {process_set}")
     return process_set
 
 

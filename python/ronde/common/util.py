@@ -37,11 +37,11 @@ def get_average_backwards_compatibility_fun(reduce_ops):
     def choose(op, average):
         if op is not None:
             if average is not None:
-                raise ValueError("'op' replaces 'average': give one of them, not both")
+                raise ValueError("'op' replaces 'average': give only one of them")
             return op
         if average is None:
             return reduce_ops.Average
-        warnings.warn("'average' is called 'op' now: op=hvd.Average or op=hvd.Sum", DeprecationWarning, stacklevel=3)
+        warnings.warn("'average' is deprecated: use op=hvd.Average or op=hvd.Sum", DeprecationWarning, stacklevel=3)
         return reduce_ops.Average if average else reduce_ops.Sum
 
     return choose
@@ -84,7 +84,7 @@ def is_version_greater_equal_than(ver, target):
     from torch.torch_version import TorchVersion
 
     if not isinstance(ver, str) or not isinstance(target, str):
-        raise ValueError(f"versions are strings, not {ver!r} and {target!r}")
+        raise ValueError(f"versions must be strings, got {ver!r} and {target!r}")
     if len(target.split(".")) != 3:
         raise ValueError(f"'{target}' is not a version of the form major.minor.patch")
     return TorchVersion(ver) >= target

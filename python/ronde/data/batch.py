@@ -45,7 +45,7 @@ class Batch(dict):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"the batch has no '{name}', but {', '.join(map(repr, self))}") from None
+            raise AttributeError(f"the batch has no '{name}'; it has {', '.join(map(repr, self))}") from None
 
     def numpy(self) -> dict[str, numpy.ndarray]:
         """The same memory as NumPy arrays. NumPy has no bfloat16: convert those by ``batch.images.float()``.

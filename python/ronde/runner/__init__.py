@@ -55,11 +55,11 @@ def run(
     [0, 1]
     """
     if hosts is not None and hostfile is not None:
-        raise ValueError("run: hosts and hostfile were both given: give one of them")
+        raise ValueError("run: hosts and hostfile were both given: give only one of them")
     if use_gloo and use_mpi:
-        raise ValueError("run: use_gloo and use_mpi were both set: set one of them at most")
+        raise ValueError("run: use_gloo and use_mpi were both set: set only one of them")
     if np is not None:
-        warnings.warn("np is called num_proc now", DeprecationWarning, stacklevel=2)
+        warnings.warn("np is deprecated: use num_proc", DeprecationWarning, stacklevel=2)
         num_proc = np if num_proc == 1 else num_proc
     flags = _flags(
         num_proc,

@@ -64,13 +64,13 @@ class DistributedDataParallel(torch.nn.Module):
             if name not in _WITHOUT_MEANING:
                 raise TypeError(f"DistributedDataParallel has no argument '{name}'")
             if value:
-                raise ValueError(f"'{name}' is torch's way to change how it reduces: there is no such thing here")
+                raise ValueError(f"'{name}' is not supported: ronde does not use torch's reducer")
         if not any(parameter.requires_grad for parameter in module.parameters()):
             raise RuntimeError("DistributedDataParallel needs a model with a parameter that requires a gradient")
         if device_ids is not None and len(device_ids) > 1:
-            raise ValueError("a rank trains on one device: device_ids has one entry at most")
+            raise ValueError("device_ids must have at most one entry: a rank trains on one device")
         if process_group is not None:
-            raise ValueError("process_group is torch.distributed's: give process_set, a ronde.torch.ProcessSet")
+            raise ValueError("process_group belongs to torch.distributed: use process_set, a ronde.torch.ProcessSet")
         self.module = module
         self.process_set = process_set
         self.broadcast_buffers = broadcast_buffers
@@ -185,7 +185,7 @@ class DistributedDataParallel(torch.nn.Module):
             yield
             return
         if self.process_set is not global_process_set:
-            raise ValueError("join() works over all ranks: the model has a process set of its own")
+            raise ValueError("join() works over all ranks, but the model has its own process set")
         self._join = _Join(divide_by_initial_world_size, throw_on_early_termination)
         try:
             yield

@@ -190,7 +190,7 @@ def alltoall_async(
     if isinstance(splits, torch.Tensor):
         if splits.is_floating_point() or splits.dim() != 1:
             raise ValueError(
-                f"splits are whole numbers, one a rank, not a {splits.dtype} of shape {list(splits.shape)}"
+                f"splits must be whole numbers, one per rank, got a {splits.dtype} of shape {list(splits.shape)}"
             )
         dtype = splits.dtype
     rows = [] if splits is None else [int(count) for count in splits]

@@ -87,8 +87,8 @@ def _same_parameters(optimizer: torch.optim.Optimizer) -> None:
     others = [r for r, count in enumerate(counts) if count != counts[0]]
     if others:
         raise ValueError(
-            f"broadcast_optimizer_state: rank 0's optimizer has groups of {counts[0]} parameters, "
-            f"rank {others[0]}'s of {counts[others[0]]}: all ranks must give it the same ones"
+            f"broadcast_optimizer_state: the optimizer of rank 0 has groups of {counts[0]} parameters, "
+            f"but that of rank {others[0]} has {counts[others[0]]}: all ranks must pass the same parameters"
         )
 
 

@@ -90,9 +90,9 @@ def init(
     if _core.running():
         return
     if isinstance(process_sets, str) and process_sets.lower() != "dynamic":
-        raise ValueError(f"process_sets is '{process_sets}': it takes a list of ProcessSet, or 'dynamic'")
+        raise ValueError(f"process_sets must be a list of ProcessSet or 'dynamic', got '{process_sets}'")
     if comm is not None and not is_iterable(comm) and not hasattr(comm, "Get_group"):
-        raise ValueError(f"comm is {comm!r}: it takes a list of ranks, or a communicator of mpi4py")
+        raise ValueError(f"comm must be a list of ranks or an mpi4py communicator, got {comm!r}")
     wanted = [] if process_sets is None or isinstance(process_sets, str) else list(process_sets)
     texts = {key: str(value) for key, value in (settings or {}).items()}
     trace_dir = texts.get("trace.dir", os.environ.get("RONDE_TRACE_DIR", ""))
@@ -239,7 +239,7 @@ def mpi_threads_supported() -> bool:
     ...     print(hvd.mpi_threads_supported())
     """
     if not mpi_enabled():
-        raise ValueError("the ranks of this job have not met by MPI: start them by mpirun or srun to use it")
+        raise ValueError("the ranks of this job were not started with MPI: start them with mpirun or srun")
     _core.size()
     mpi = sys.modules.get("mpi4py.MPI")
     return mpi is not None and mpi.Query_thread() == mpi.THREAD_MULTIPLE

@@ -34,10 +34,10 @@ def _named(param_groups, named_parameters):
         ]
     named = list(named_parameters)
     if any(not isinstance(pair, tuple) for pair in named):
-        raise ValueError("named_parameters is a list of pairs (name, parameter), such as model.named_parameters()")
+        raise ValueError("named_parameters must be a list of pairs (name, parameter), such as model.named_parameters()")
     twice = _duplicates(name for name, _ in named)
     if twice:
-        raise ValueError(f"two parameters have one name in named_parameters: {', '.join(sorted(twice))}")
+        raise ValueError(f"two parameters have the same name in named_parameters: {', '.join(sorted(twice))}")
     known = {id(parameter) for _, parameter in named}
     nameless = [
         f"number {j} of group {i}, shape {list(parameter.shape)}"
@@ -46,23 +46,23 @@ def _named(param_groups, named_parameters):
         if id(parameter) not in known
     ]
     if nameless:
-        raise ValueError(f"named_parameters lacks parameters that the optimizer has: {'; '.join(nameless)}")
+        raise ValueError(f"named_parameters lacks parameters of the optimizer: {'; '.join(nameless)}")
     return named
 
 
 def _checked_groups(groups):
     if groups is None or isinstance(groups, int):
         if groups is not None and groups <= 0:
-            raise ValueError(f"groups is {groups}: it takes a number above 0, or a list of lists of tensors")
+            raise ValueError(f"groups must be a number above 0 or a list of lists of tensors, got {groups}")
         return groups
     if not isinstance(groups, list):
-        raise ValueError("groups takes a number above 0, or a list of lists of tensors")
+        raise ValueError("groups must be a number above 0 or a list of lists of tensors")
     seen = set()
     for parameter in (one for group in groups for one in group):
         if not isinstance(parameter, torch.Tensor):
-            raise ValueError("groups are lists of tensors")
+            raise ValueError("groups must be lists of tensors")
         if id(parameter) in seen:
-            raise ValueError("a parameter may be in one of the groups only")
+            raise ValueError("a parameter may be in only one of the groups")
         seen.add(id(parameter))
     return groups
 
@@ -263,7 +263,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             if waits:
                 raise AssertionError(
                     "optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
-                    f"optimizer.synchronize(): gradients are on their way ('{waits}' is the first)"
+                    f"optimizer.synchronize(): gradients are being reduced (the first is '{waits}')"
                 )
             gradients.follow(self._parameters())
             gradients.begin_round()
@@ -301,7 +301,7 @@ class _DistributedAdasumOptimizer(torch.optim.Optimizer):
 
     @contextmanager
     def skip_synchronize(self):
-        raise AssertionError("with op=hvd.Adasum every step() combines what it changed: it cannot be skipped")
+        raise AssertionError("with op=hvd.Adasum, step() always synchronizes: synchronize() cannot be skipped")
         yield
 
     def step(self, closure=None):
@@ -353,16 +353,16 @@ def DistributedOptimizer(
     ...     optimizer.step()
     """
     if gradient_predivide_factor != 1.0 and op != Average:
-        raise ValueError("gradient_predivide_factor is a way to average: it needs op=hvd.Average")
+        raise ValueError("gradient_predivide_factor needs op=hvd.Average")
     if num_groups != 0:
-        warnings.warn("'num_groups' is called 'groups' now", DeprecationWarning, stacklevel=2)
+        warnings.warn("'num_groups' is deprecated: use 'groups'", DeprecationWarning, stacklevel=2)
         groups = num_groups if groups is None else groups
     if backward_passes_per_step <= 0:
-        raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: it must be above 0")
+        raise ValueError(f"backward_passes_per_step must be above 0, got {backward_passes_per_step}")
     options = {"compression": compression, "backward_passes_per_step": backward_passes_per_step}
     delta = op == Adasum and _core.size() > 1
     if delta and process_set is not global_process_set:
-        raise NotImplementedError("op=hvd.Adasum works over all ranks: leave process_set out")
+        raise NotImplementedError("op=hvd.Adasum works over all ranks: remove process_set")
     parts = _DistributedAdasumOptimizer if delta else _DistributedOptimizer
     if not delta:
         options |= {"op": op, "gradient_predivide_factor": gradient_predivide_factor, "groups": groups}

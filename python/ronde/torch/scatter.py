@@ -16,11 +16,11 @@ from ronde.torch.reduction import Average, Sum, _number
 
 def _check_reducescatter(op: int, tensors: Sequence[torch.Tensor]) -> None:
     if op not in (Average, Sum):
-        raise ValueError("reducescatter adds or averages: op is hvd.Sum or hvd.Average")
+        raise ValueError("reducescatter supports only op=hvd.Sum and op=hvd.Average")
     for place, tensor in enumerate(tensors):
         if tensor.dim() == 0:
             which = f"tensor {place} of {len(tensors)} is" if len(tensors) > 1 else "the tensor is"
-            raise ValueError(f"reducescatter gives each rank some of the rows: {which} a scalar and has none")
+            raise ValueError(f"reducescatter divides rows among the ranks, but {which} a scalar and has no rows")
 
 
 def reducescatter_async(

@@ -42,7 +42,7 @@ auto read(std::string_view blob, Read&& from) {
   try {
     return from(Json::parse(blob));
   } catch (const Json::exception&) {
-    throw Error(Error::Kind::Mismatch, "a rank has told of itself in another way: it runs another version of Ronde");
+    throw Error(Error::Kind::Mismatch, "a rank sent facts in an unknown format: it runs a different version of Ronde");
   }
 }
 

@@ -34,7 +34,7 @@ std::string tell_apart(const Trait& trait, const std::map<std::string, std::vect
     if (value != usual.first || usual.second.size() <= others)
       parts.push_back(fmt::format("{} on {}", quantity(value), node_list(with, nodes)));
   if (usual.second.size() > others)
-    return fmt::format("{} differs: {}, and {} on the other {}", trait.what, join(parts, ", "), quantity(usual.first),
+    return fmt::format("{} differs: {}, but {} on the other {}", trait.what, join(parts, ", "), quantity(usual.first),
                        counted(usual.second.size(), "node"));
   return fmt::format("{} differs: {}", trait.what, join(parts, ", "));
 }
@@ -57,7 +57,7 @@ void judge_traits(const CheckResults& results, Findings& findings) {
       nodes_with[found == traits.end() ? "" : found->value].push_back(static_cast<int>(node));
     }
     if (trait.needed && nodes_with.size() == 1 && nodes_with.contains(""))
-      findings.push_back({true, trait.what + " is on no node"});
+      findings.push_back({true, trait.what + " is missing on all nodes"});
     if (nodes_with.size() > 1) findings.push_back({trait.matters, tell_apart(trait, nodes_with, results.nodes)});
   }
 }
@@ -72,10 +72,10 @@ void judge_memory(const CheckResults& results, Findings& findings) {
     const auto total = static_cast<double>(facts.memory_total), free = static_cast<double>(facts.memory_free);
     if (std::abs(total - usual) > kMostMemoryDeviation * usual)
       findings.push_back(
-          {true, fmt::format("{} has {} of memory, where {} is usual", results.nodes.names[node],
+          {true, fmt::format("{} has {} of memory, but most nodes have {}", results.nodes.names[node],
                              format_bytes(facts.memory_total), format_bytes(static_cast<std::uint64_t>(usual)))});
     if (free < kLeastFreeShare * total)
-      findings.push_back({true, fmt::format("only {} of {} memory are free on {}: something else runs there",
+      findings.push_back({true, fmt::format("only {} of {} memory is free on {}: something else runs there",
                                             format_bytes(facts.memory_free), format_bytes(facts.memory_total),
                                             results.nodes.names[node])});
   }
@@ -90,7 +90,8 @@ void judge_gpus(const CheckResults& results, Findings& findings) {
     for (const int rank : results.nodes.ranks[node]) {
       const RankFacts& facts = results.ranks[static_cast<std::size_t>(rank)];
       if (!facts.gpu) {
-        findings.push_back({true, fmt::format("rank {} on {} sees no GPU, others do: {}", rank, name, facts.no_gpu)});
+        findings.push_back(
+            {true, fmt::format("rank {} on {} sees no GPU, but other ranks do: {}", rank, name, facts.no_gpu)});
         continue;
       }
       auto& ranks = users[facts.gpu->bus_id];
@@ -124,8 +125,8 @@ void judge_links(const CheckResults& results, Findings& findings) {
                                            : fmt::format("the link between {} and {}", name(first), name(second));
     const std::string what =
         slow.kind == Slowness::Kind::Narrow
-            ? fmt::format("is slow: {}, where the best has {}", rate_text(slow.worst), rate_text(slow.best))
-            : fmt::format("answers late: after {}, where the best takes {}", duration_text(slow.worst),
+            ? fmt::format("is slow: {}, but the best reaches {}", rate_text(slow.worst), rate_text(slow.best))
+            : fmt::format("has a high latency: {}, but the best takes {}", duration_text(slow.worst),
                           duration_text(slow.best));
     findings.push_back({true, fmt::format("{} {}", who, what)});
   }

@@ -48,10 +48,10 @@ TEST(CheckJudge, AllAlikeIsWell) {
 TEST(CheckJudge, TheOddNodeIsNamed) {
   auto results = cluster(4);
   results.node_facts[2].traits[0].value = "2.12.0";
-  EXPECT_EQ(texts(results), Texts{"libtorch differs: 2.12.0 on b2, and 2.13.0 on the other 3 nodes"});
+  EXPECT_EQ(texts(results), Texts{"libtorch differs: 2.12.0 on b2, but 2.13.0 on the other 3 nodes"});
   EXPECT_EQ(verdict(results, judge(results)),
-            "check: one thing is wrong with 8 ranks on 4 nodes: libtorch differs: "
-            "2.12.0 on b2, and 2.13.0 on the other 3 nodes");
+            "check: one thing is wrong with 8 ranks on 4 nodes: libtorch differs: 2.12.0 on b2, but 2.13.0 on the "
+            "other 3 nodes");
 }
 
 TEST(CheckJudge, WithoutAMajorityAllAreNamed) {
@@ -63,20 +63,20 @@ TEST(CheckJudge, WithoutAMajorityAllAreNamed) {
 TEST(CheckJudge, WhatOnlyALaterNodeHasCountsToo) {
   auto results = cluster(3);
   results.node_facts[2].traits.push_back({"libextra.so", "100 bytes"});
-  EXPECT_EQ(texts(results), Texts{"libextra.so differs: 100 bytes on b2, and none on the other 2 nodes"});
+  EXPECT_EQ(texts(results), Texts{"libextra.so differs: 100 bytes on b2, but none on the other 2 nodes"});
 }
 
 TEST(CheckJudge, AProgramThatIsNowhere) {
   auto results = cluster(2);
   for (NodeFacts& facts : results.node_facts) facts.traits.push_back({"program x", "", true, true});
-  EXPECT_EQ(texts(results), Texts{"program x is on no node"});
+  EXPECT_EQ(texts(results), Texts{"program x is missing on all nodes"});
 }
 
 TEST(CheckJudge, SomeDifferencesAreOnlyNotes) {
   auto results = cluster(3);
   results.node_facts[0].traits[1].value = "5.10";
   EXPECT_TRUE(texts(results).empty());
-  EXPECT_EQ(texts(results, false), Texts{"the kernel differs: 5.10 on b0, and 6.1 on the other 2 nodes"});
+  EXPECT_EQ(texts(results, false), Texts{"the kernel differs: 5.10 on b0, but 6.1 on the other 2 nodes"});
 }
 
 TEST(CheckJudge, WrongSumsAndFailuresComeFirst) {
@@ -93,11 +93,11 @@ TEST(CheckJudge, WrongSumsAndFailuresComeFirst) {
 TEST(CheckJudge, MemoryThatIsUsedOrMissing) {
   auto results = cluster(3);
   results.node_facts[1].memory_free = 100 * kGiB;
-  EXPECT_EQ(texts(results), Texts{"only 100 GiB of 512 GiB memory are free on b1: something else runs there"});
+  EXPECT_EQ(texts(results), Texts{"only 100 GiB of 512 GiB memory is free on b1: something else runs there"});
   results = cluster(3);
   results.node_facts[2].memory_total = 256 * kGiB;
   results.node_facts[2].memory_free = 250 * kGiB;
-  EXPECT_EQ(texts(results), Texts{"b2 has 256 GiB of memory, where 512 GiB is usual"});
+  EXPECT_EQ(texts(results), Texts{"b2 has 256 GiB of memory, but most nodes have 512 GiB"});
 }
 
 TEST(CheckJudge, ClocksThatAreOff) {
@@ -118,7 +118,7 @@ TEST(CheckJudge, GpusThatAreSharedHiddenOrUsed) {
   EXPECT_EQ(texts(results), Texts{"ranks 0-1 share GPU 1b on b0"});
   results.ranks[1].gpu = {};
   results.ranks[1].no_gpu = "no driver";
-  EXPECT_EQ(texts(results), Texts{"rank 1 on b0 sees no GPU, others do: no driver"});
+  EXPECT_EQ(texts(results), Texts{"rank 1 on b0 sees no GPU, but other ranks do: no driver"});
   results.ranks[1].gpu = gpu("2b", 20);
   EXPECT_EQ(texts(results), Texts{"GPU 2b on b0 has only 20 GiB of 140 GiB free: another process is on it"});
 }
@@ -134,12 +134,12 @@ TEST(CheckJudge, ARankTakesTheGpuOfItsNumber) {
 TEST(CheckJudge, SlowLinksAreNamed) {
   auto results = cluster(3);
   results.links = {{{0, 1}, 30e-6, 1.2e9}, {{0, 2}, 31e-6, 1.2e7}, {{1, 2}, 32e-6, 1.1e7}};
-  EXPECT_EQ(texts(results), Texts{"every link of b2 is slow: 11 MB/s, where the best has 1.2 GB/s"});
+  EXPECT_EQ(texts(results), Texts{"every link of b2 is slow: 11 MB/s, but the best reaches 1.2 GB/s"});
   results.links[2].bytes_per_s = 1.2e9;
-  EXPECT_EQ(texts(results), Texts{"the link between b0 and b2 is slow: 12 MB/s, where the best has 1.2 GB/s"});
+  EXPECT_EQ(texts(results), Texts{"the link between b0 and b2 is slow: 12 MB/s, but the best reaches 1.2 GB/s"});
   results.links[1].bytes_per_s = 1.2e9;
   results.links[1].latency_s = 2e-3;
-  EXPECT_EQ(texts(results), Texts{"the link between b0 and b2 answers late: after 2 ms, where the best takes 30 us"});
+  EXPECT_EQ(texts(results), Texts{"the link between b0 and b2 has a high latency: 2 ms, but the best takes 30 us"});
 }
 
 TEST(CheckNodes, AreMachinesInTheOrderOfTheirFirstRanks) {
@@ -172,8 +172,8 @@ TEST(CheckTable, TheSlowestStartIsTakenApart) {
   auto results = cluster(2);
   results.start[3] = {.launch = 1.0, .load = 5.0, .meet = 0.5, .engine = 0.25};
   EXPECT_EQ(start_text(results),
-            "start-up took 6.8 s on rank 3 (b1), the slowest: 1 s until its process began, 5 s "
-            "loading libraries, 500 ms meeting the others, 250 ms for the engine");
+            "start-up took at most 6.8 s (rank 3 on b1): 1 s until its process began, 5 s loading libraries, 500 ms "
+            "connecting to the other ranks, 250 ms starting the engine");
 }
 
 TEST(CheckWords, Lists) {

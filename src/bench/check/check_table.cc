@@ -99,8 +99,8 @@ std::string start_text(const CheckResults& results) {
   const std::string launch =
       slowest->launch ? fmt::format("{} until its process began, ", duration_text(*slowest->launch)) : "";
   return fmt::format(
-      "start-up took {} on rank {} ({}), the slowest: {}{} loading libraries, {} meeting the others, {} "
-      "for the engine",
+      "start-up took at most {} (rank {} on {}): {}{} loading libraries, {} connecting to the other ranks, {} starting "
+      "the engine",
       duration_text(total(*slowest)), rank, results.nodes.names[static_cast<std::size_t>(results.nodes.of_rank[rank])],
       launch, duration_text(slowest->load), duration_text(slowest->meet), duration_text(slowest->engine));
 }

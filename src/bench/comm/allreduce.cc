@@ -37,8 +37,7 @@ Heat heat_of(std::unique_ptr<Contestant>& peer, const Log& log) {
     try {
       return peer->ask(command);
     } catch (const Error& error) {
-      log.warn("{} is not compared from {} bytes of {} on: {}", peer->name(), command.bytes, command.dtype,
-               error.what());
+      log.warn("{} is left out from {} bytes of {} on: {}", peer->name(), command.bytes, command.dtype, error.what());
       peer.reset();
       return {};
     }
@@ -83,7 +82,7 @@ Json make_row(int ranks, const detail::Command& command, const std::string& memo
 std::vector<std::size_t> sizes_of(const Options& options) {
   for (const std::size_t bytes : options.sizes)
     if (bytes == 0 || bytes % 4 != 0 || bytes > kSizes.back() * 4)
-      throw Error::bad_input("--sizes: {} bytes cannot be measured; sizes are multiples of 4 up to {}", bytes,
+      throw Error::bad_input("--sizes: {} bytes cannot be measured; sizes must be multiples of 4 up to {}", bytes,
                              format_bytes(kSizes.back() * 4));
   return options.sizes.empty() ? std::vector(kSizes.begin(), kSizes.end()) : options.sizes;
 }

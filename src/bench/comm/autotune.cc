@@ -23,7 +23,7 @@ std::pair<Json, int> wait_for_result(Contestant& tuned, const std::filesystem::p
     if (!tuned.ask({.what = "step", .rounds = kBatch})) break;
     if (std::filesystem::exists(file)) return {Json::parse(std::ifstream(file)).at("records").at(0), steps};
   }
-  throw Error(Error::Kind::Timeout, fmt::format("autotune has not come to an end after {} steps", kMostSteps));
+  throw Error(Error::Kind::Timeout, fmt::format("autotune did not finish within {} steps", kMostSteps));
 }
 
 void add_row(Report& report, const std::string& model, Options options) {
@@ -59,8 +59,8 @@ void add_row(Report& report, const std::string& model, Options options) {
   // Two jobs that do the same tell nothing but how much jobs differ.
   if (raced == 1) return;
   report.bars.push_back({fmt::format("{}_tuned_over_defaults", model),
-                         fmt::format("{}: a step after autotune over one with the defaults", model), after / before,
-                         1.02, false});
+                         fmt::format("{}: step time after autotune / with the defaults", model), after / before, 1.02,
+                         false});
 }
 
 }  // namespace

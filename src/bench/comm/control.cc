@@ -177,7 +177,7 @@ nlohmann::ordered_json make_row(const Case& what, const Counts& counts) {
 
 // A vote goes to as many partners as it takes to halve the ranks down to one.
 std::vector<Bar> make_bars(const nlohmann::ordered_json& rows) {
-  Bar messages{"worst_messages_over_log2", "messages per bucket over the rounds that it takes, worst", 0, 1, false};
+  Bar messages{"worst_messages_over_log2", "messages per bucket / necessary rounds, worst", 0, 1, false};
   Bar idle{"idle_messages", "messages of a rank in an idle second, most", 0, 0, false};
   Bar wake_ups{"idle_wake_ups", "wake-ups of a rank in an idle second, most", 0, 0, false};
   Bar silent{"silent_messages", "messages of a rank in a second in which a peer is silent, most", 0, 10, false};

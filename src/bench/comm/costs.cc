@@ -71,10 +71,9 @@ Json bandwidth_of(const CostFit& fit) {
 }  // namespace
 
 std::vector<Section> cost_sections(const Json& rows, int nodes) {
-  Section fits{
-      .key = "fits",
-      .words = "Fitted as latency + bytes / bandwidth; half of the measurements are off by less than 'error':"};
-  Section table{.key = "table", .words = "The quickest algorithm by these fits, by size:"};
+  Section fits{.key = "fits",
+               .words = "Fit of latency + bytes / bandwidth; 'error' is the median deviation of the measurements:"};
+  Section table{.key = "table", .words = "The fastest algorithm for each size, according to these fits:"};
   const comm::CostModel::Place place{.ranks = rows.at(0).at("ranks"), .nodes = nodes};
   for (const Kind& kind : kinds_of(rows)) {
     for (const std::string& column : columns_of(rows))

@@ -46,8 +46,8 @@ class Race {
   Report run() {
     if (nodes_ < 2)
       throw Error::bad_input(
-          "bench nodes needs ranks on several nodes: ronde run -H node1:2,node2:2 ronde bench nodes; on one machine it "
-          "can pretend: ronde run -n 4 --topology-pretend-nodes 2 ronde bench nodes");
+          "bench nodes needs ranks on several nodes: ronde run -H node1:2,node2:2 ronde bench nodes; to simulate nodes "
+          "on one machine: ronde run -n 4 --topology-pretend-nodes 2 ronde bench nodes");
     const std::vector<Racer> racers = make_racers();
     auto sizes = options_.sizes;
     if (sizes.empty()) sizes = {4, 1 << 10, 32 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
@@ -101,7 +101,7 @@ class Race {
     std::vector<float> values(std::max<std::size_t>(1, bytes / sizeof(float)), 1.0F);
     for (int i = 0; i < 2; ++i) allreduce(values);
     if (const auto right = static_cast<float>(bootstrap_->size() * bootstrap_->size()); values.back() != right)
-      throw Error(Error::Kind::Bug, fmt::format("a sum came out as {} and not as {}", values.back(), right));
+      throw Error(Error::Kind::Bug, fmt::format("wrong sum: got {}, expected {}", values.back(), right));
     std::ranges::fill(values, 0.0F);  // a sum of sums soon overflows
     const double first = timed(allreduce, values, 1);
     const int wanted = std::clamp(static_cast<int>(kTurnUs / first), 1, kMostRounds);

@@ -21,8 +21,8 @@ void check_sum(const Command& command, int ranks, std::byte* memory, Reduce redu
   const auto right = static_cast<float>(ranks);
   if (get(memory, dtype) != right || get(last, dtype) != right)
     throw Error(Error::Kind::Bug,
-                fmt::format("{} of {} bytes of {}: the sum of {} ones came out as {} and {}", command.what,
-                            command.bytes, command.dtype, ranks, get(memory, dtype), get(last, dtype)));
+                fmt::format("{} of {} bytes of {}: wrong sum of {} ones: got {} and {}", command.what, command.bytes,
+                            command.dtype, ranks, get(memory, dtype), get(last, dtype)));
   for (std::byte* at : {memory, last}) put(at, dtype, 0.0F);
 }
 
@@ -31,7 +31,7 @@ void check_sum(const Command& command, int ranks, std::byte* memory, Reduce redu
 comm::DType parse_dtype(const std::string& name) {
   for (const comm::DType dtype : {comm::DType::F32, comm::DType::BF16})
     if (name == comm::name(dtype)) return dtype;
-  throw Error::bad_input("benchmarks know f32 and bf16, not '{}'", name);
+  throw Error::bad_input("benchmarks support f32 and bf16, got '{}'", name);
 }
 
 // bf16 is the upper half of f32; the values here need no rounding.

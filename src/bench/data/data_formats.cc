@@ -78,7 +78,7 @@ Report run_data_formats(const DataOptions& options, const fs::path& parent) {
         way.rates[i].push_back(read_all(*copies[i].records, way.shuffled, turn));
       }
   }
-  if (!forgot) options.log.warn("the kernel does not forget files here: what is called cold is not");
+  if (!forgot) options.log.warn("the kernel does not drop files from its cache here: 'cold' figures are not cold");
   for (std::size_t i = 0; i < copies.size(); ++i) {
     nlohmann::ordered_json row = {{"format", copies[i].format},
                                   {"samples", copies[i].records->size()},

@@ -55,7 +55,7 @@ Set of_folder(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && is_jpeg(entry.path())) files.push_back(entry.path());
-  if (files.empty()) throw Error::bad_input("--dir {}: no JPEGs in there", folder.string());
+  if (files.empty()) throw Error::bad_input("--dir {}: no JPEG files found", folder.string());
   std::ranges::sort(files);
   Set set{.name = folder.filename().string()};
   for (std::size_t i = 0; i < std::min(files.size(), kMost); ++i) {

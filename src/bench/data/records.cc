@@ -69,12 +69,12 @@ struct Sizes {
 
 Sizes sizes_of(const Options& options) {
   if (options.sizes.size() > 2)
-    throw Error::bad_input("--sizes: the bytes of a record, and, if you like, of all of them: 1kB,1GB");
+    throw Error::bad_input("--sizes: give the bytes of a record and, optionally, of all records: 1kB,1GB");
   Sizes sizes;
   if (!options.sizes.empty()) sizes.record = options.sizes[0];
   const std::size_t all = options.sizes.size() > 1 ? options.sizes[1] : kRecords * kRecord;
   if (sizes.record < kLeastRecord || sizes.record > kMostRecord || all < kLeastAll || all < sizes.record)
-    throw Error::bad_input("--sizes: records of {} to {}, {} or more in all", format_bytes(kLeastRecord),
+    throw Error::bad_input("--sizes: records must have {} to {}, and at least {} in total", format_bytes(kLeastRecord),
                            format_bytes(kMostRecord), format_bytes(kLeastAll));
   sizes.records = static_cast<std::int64_t>(all / sizes.record);
   return sizes;
@@ -88,19 +88,20 @@ class RecordsBench {
   Report run() {
     write();
     measure("page cache", [&] { detail::read_files(files_); }, [] { return true; });
-    share("page_cache_share", "checked records, against read() from the page cache", 0.5);
+    share("page_cache_share", "checked records over read() from the page cache", 0.5);
     const bool forgot = measure("cold", [] {}, [&] { return detail::forget_files(files_); });
     if (forgot)
-      share("cold_share", "checked records, against read() from the disk", 0.9);
+      share("cold_share", "checked records over read() from the disk", 0.9);
     else
-      options_.log.warn("the kernel does not forget the files here, so nothing is said about reading from the disk");
+      options_.log.warn(
+          "the kernel does not drop the files from its cache here, so reading from the disk is not measured");
     return std::move(report_);
   }
 
  private:
   void write() {
     const auto system = topology::file_system(folder_.path());
-    options_.log.info("{} records of {} bytes are written to {} ({})", sizes_.records, sizes_.record,
+    options_.log.info("writing {} records of {} bytes to {} ({})", sizes_.records, sizes_.record,
                       folder_.path().string(), system.type);
     const Noise noise(sizes_.record, sizes_.records);
     const data::files::Packed packed = data::files::make_pack(noise, {.folder = folder_.path() / "pack"});

@@ -30,7 +30,7 @@ struct Pipe {
 
 Pipe make_pipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error::system(errno, "cannot make a pipe");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error::system(errno, "cannot create a pipe");
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
@@ -87,7 +87,7 @@ std::string ronde_program() {
 Contestant::Contestant(const Entrant& entrant) : name_(entrant.name) {
   Pipe in = make_pipe(), out = make_pipe();
   errors_ = FileDescriptor(memfd_create("ronde-bench", MFD_CLOEXEC));
-  if (!errors_) throw Error::system(errno, "cannot make a file in memory");
+  if (!errors_) throw Error::system(errno, "cannot create a file in memory");
   process_ = start(run_line(entrant), in.read.get(), out.write.get(), errors_.get());
   in_ = std::move(in.write);
   out_ = std::move(out.read);
@@ -123,7 +123,7 @@ std::optional<double> Contestant::ask(const Command& command) {
   signal_parked(SIGSTOP);
   if (answer == "-") return {};
   const auto time = parse_number<double>(answer);
-  if (!time) throw Error(Error::Kind::System, fmt::format("{} answered '{}', which is no time", name_, answer));
+  if (!time) throw Error(Error::Kind::System, fmt::format("{} answered '{}', which is not a time", name_, answer));
   return *time;
 }
 
@@ -145,10 +145,10 @@ std::string Contestant::read_line(Deadline until) {
     }
     pollfd wait{.fd = out_.get(), .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, poll_milliseconds(until)) == 0)
-      throw Error(Error::Kind::Timeout, fmt::format("{} has not answered in time", name_));
+      throw Error(Error::Kind::Timeout, fmt::format("{} did not answer in time", name_));
     std::array<char, 4096> bytes{};
     const auto size = read(out_.get(), bytes.data(), bytes.size());
-    if (size < 0 && errno != EINTR) throw Error::system(errno, "cannot read what {} answers", name_);
+    if (size < 0 && errno != EINTR) throw Error::system(errno, "cannot read the answer of {}", name_);
     if (size == 0) throw Error(Error::Kind::System, last_words());
     if (size > 0) read_.append(bytes.data(), static_cast<std::size_t>(size));
   }
@@ -169,7 +169,7 @@ std::string Contestant::last_words() const {
   }
   if (cause.starts_with("ronde: ")) cause.erase(0, 7);  // who says it, which we say again
   if (!cause.empty()) return cause;
-  return last.empty() ? name_ + " ended without a word" : last;
+  return last.empty() ? name_ + " ended without a message" : last;
 }
 
 void Contestant::signal_parked(int signal) const {

@@ -8,7 +8,7 @@
 namespace ronde::bench::detail {
 
 int one_number_of_ranks(const Options& options, int by_default) {
-  if (options.ranks.size() > 1) throw Error::bad_input("-n: this benchmark takes one number of ranks");
+  if (options.ranks.size() > 1) throw Error::bad_input("-n: this benchmark needs a single number of ranks");
   return options.ranks.empty() ? by_default : options.ranks.front();
 }
 

@@ -30,7 +30,7 @@ Entrant mpi_entrant(std::span<const int> cpus) {
   return {.name = "mpi",
           .command = {"mpirun", "-n", std::to_string(cpus.size()), "--oversubscribe", "--allow-run-as-root",
                       "--bind-to", "none", program, cpu_list(cpus)},
-          .missing = built ? "" : "this build has no MPI: ronde-peer-mpi does not lie beside ronde"};
+          .missing = built ? "" : "this build has no MPI: there is no ronde-peer-mpi next to ronde"};
 }
 
 // Our own package lies beside the program in a build folder; elsewhere pip has installed it.
@@ -118,7 +118,7 @@ std::vector<std::unique_ptr<Contestant>> start_peers(const std::vector<Entrant>&
       peer->wait_until_ready(Deadline::after(kStartTime));
       peers.push_back(std::move(peer));
     } catch (const Error& error) {
-      log.warn("{} is not compared: {}", entrant.name, error.what());
+      log.warn("{} is left out: {}", entrant.name, error.what());
     }
   }
   return peers;

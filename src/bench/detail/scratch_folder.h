@@ -16,7 +16,7 @@ class ScratchFolder {
   // FAILS WITH: System.
   explicit ScratchFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::string name = (parent / "ronde-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error::system(errno, "cannot make a folder like {}", name);
+    if (::mkdtemp(name.data()) == nullptr) throw Error::system(errno, "cannot create a folder like {}", name);
     path_ = name;
   }
   ~ScratchFolder() {

@@ -32,10 +32,10 @@ constexpr double kSecondsATurn = 0.2;
 constexpr auto kExchanged = std::to_array<std::size_t>({64 << 10, 1 << 20, 16 << 20});
 
 std::size_t file_bytes(const Options& options) {
-  if (options.sizes.size() > 1) throw Error::bad_input("--sizes: this benchmark reads one file");
+  if (options.sizes.size() > 1) throw Error::bad_input("--sizes: this benchmark needs a single size");
   const std::size_t bytes = options.sizes.empty() ? kFile : options.sizes.front();
   if (bytes < kLeastFile || bytes > kMostFile)
-    throw Error::bad_input("--sizes: a file of {} to {} can be measured, not of {}", format_bytes(kLeastFile),
+    throw Error::bad_input("--sizes: the file must have {} to {}, got {}", format_bytes(kLeastFile),
                            format_bytes(kMostFile), format_bytes(bytes));
   return bytes;
 }
@@ -65,7 +65,7 @@ class Roofline {
     allreduce();
     if (!options_.output.empty()) {
       write_rates(rates_, options_.output);
-      options_.log.info("written to {}, where 'ronde limits' looks", options_.output);
+      options_.log.info("written to {}, where 'ronde limits' finds it", options_.output);
     }
     return std::move(report_);
   }
@@ -81,7 +81,7 @@ class Roofline {
   void memory() {
     const int threads = topology::affinity_of_this_thread().size();
     const auto bytes = std::min<std::size_t>(topology::TriadOptions().bytes, topology::memory().available / 4);
-    options_.log.info("memory: a = b + s * c over {}, by one core and by {}", format_bytes(bytes), threads);
+    options_.log.info("memory: a = b + s * c over {}, on one core and on {}", format_bytes(bytes), threads);
     const auto triad = [&](int by) {
       return topology::triad_gb_s({.threads = by, .bytes = bytes, .seconds = seconds_});
     };
@@ -133,8 +133,8 @@ class Roofline {
     const std::size_t bytes = file_bytes(options_);
     const std::filesystem::path folder = folder_of(options_);
     const auto system = topology::file_system(folder);
-    options_.log.info("disk: a file of {} on {} ({}) is written, and read once the kernel has forgotten it",
-                      format_bytes(bytes), std::filesystem::absolute(folder).lexically_normal().string(), system.type);
+    options_.log.info("disk: writing a file of {} to {} ({}), then reading it with an empty cache", format_bytes(bytes),
+                      std::filesystem::absolute(folder).lexically_normal().string(), system.type);
     const detail::DiskRead found = detail::measure_disk(folder, bytes);
     row("disk read", found.direct ? "around the cache" : "cache dropped", found.gb_s, "GB/s");
     rates_.disk_gb_s = found.gb_s;
@@ -161,7 +161,7 @@ class Roofline {
       row("allreduce", "all ranks", fit.gb_per_s(), "GB/s");
       row("allreduce, latency", "all ranks", fit.latency_us, "us");
     } catch (const Error& error) {
-      options_.log.warn("allreduce is not measured: {}", error.what());
+      options_.log.warn("allreduce was not measured: {}", error.what());
     }
   }
 

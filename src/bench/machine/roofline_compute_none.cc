@@ -3,7 +3,7 @@
 namespace ronde::bench::detail {
 
 Compute measure_compute(int, double) {
-  return {.missing = "this build has no libtorch, and cannot measure arithmetic"};
+  return {.missing = "this build has no libtorch and cannot measure arithmetic"};
 }
 
 }  // namespace ronde::bench::detail

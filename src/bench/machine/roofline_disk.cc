@@ -68,10 +68,10 @@ std::size_t read_file(int file, const std::string& path, const Block& block) {
 
 DiskRead measure_disk(const std::filesystem::path& folder, std::size_t bytes) {
   if (!std::filesystem::is_directory(folder))
-    throw Error::bad_input("{} is no folder to measure the file system in", folder.string());
+    throw Error::bad_input("{} is not a folder; it is needed to measure the file system", folder.string());
   std::string path = folder / "ronde-roofline-XXXXXX";
   const FileDescriptor written(::mkstemp(path.data()));
-  if (written.get() < 0) throw Error::system(errno, "cannot make a file in {}", folder.string());
+  if (written.get() < 0) throw Error::system(errno, "cannot create a file in {}", folder.string());
   const Block block = make_block();
   FileDescriptor direct(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   const FileDescriptor plain(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -79,7 +79,7 @@ struct Traces {
 };
 Traces make_traces(const fs::path& folder, int ranks, int steps, const report::testing::StepShape& shape,
                    const Options& options) {
-  options.log.info("traces of {} ranks and {} steps are made in {}", ranks, steps, folder.string());
+  options.log.info("generating traces of {} ranks and {} steps in {}", ranks, steps, folder.string());
   return {.ranks = ranks,
           .steps = steps,
           .made = report::testing::generate(
@@ -115,7 +115,8 @@ void report_a_day(Report& report, const Options& options) {
 
 int ranks_of(const Options& options) {
   if (options.ranks.empty()) return kRanks;
-  if (options.ranks.size() > 1 || options.ranks[0] < 1) throw Error::bad_input("-n: one number of ranks, 1 or more");
+  if (options.ranks.size() > 1 || options.ranks[0] < 1)
+    throw Error::bad_input("-n: this benchmark needs a single number of ranks, at least 1");
   return options.ranks[0];
 }
 

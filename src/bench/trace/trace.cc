@@ -43,8 +43,8 @@ Report run_trace(const Options& options) {
                          {"step_us", result.plain_us},
                          {"recorded_us", result.recorded_us},
                          {"ratio", result.ratio}});
-  report.bars.push_back({"recorded_over_plain", "a step that is recorded over one that is not, median of the pairs",
-                         result.ratio, 1.01, false});
+  report.bars.push_back(
+      {"recorded_over_plain", "step time with a trace / without, median of the pairs", result.ratio, 1.01, false});
   return report;
 }
 

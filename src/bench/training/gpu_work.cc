@@ -192,7 +192,7 @@ std::unique_ptr<GpuWork::Steps> steps_for(const RankOptions& options,
   if (options.variant == "gpu_alone") return std::make_unique<Alone>(options);
   if (options.variant == "gpu" || options.variant == "gpu_eager" || options.variant == "gpu_traced")
     return std::make_unique<Ours>(options, bootstrap);
-  throw Error::bad_input("--variant {}: there is no such variant of a training step on a GPU", options.variant);
+  throw Error::bad_input("--variant {}: unknown variant of a training step on a GPU", options.variant);
 }
 
 }  // namespace

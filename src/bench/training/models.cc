@@ -94,7 +94,7 @@ constexpr auto kModels =
 std::vector<Parameter> parameters_of(std::string_view model) {
   const auto found = std::ranges::find(kModels, model, &Model::name);
   if (found != kModels.end()) return found->parameters();
-  throw Error::bad_input("there is no model '{}'; there are: {}", model, join(model_names(), ", "));
+  throw Error::bad_input("unknown model '{}'; choose one of {}", model, join(model_names(), ", "));
 }
 
 std::vector<std::string> model_names() {

@@ -30,7 +30,7 @@ TEST(Models, AnUnknownOneListsThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-    EXPECT_STREQ(error.what(), "there is no model 'resnet51'; there are: resnet50, bert-base, many-small");
+    EXPECT_STREQ(error.what(), "unknown model 'resnet51'; choose one of resnet50, bert-base, many-small");
   }
 }
 

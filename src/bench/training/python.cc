@@ -25,7 +25,7 @@ Report run_python(const Options& options) {
     for (const auto& peer : peers)
       heats.push_back({peer->name(), "allreduce", [&](const auto& command) { return peer->ask(command); }});
     if (heats.empty() || heats[0].name != "python")
-      throw Error(Error::Kind::System, "the Python package ronde cannot be used: see the warning above");
+      throw Error(Error::Kind::System, "cannot use the Python package ronde: see the warning above");
     const auto medians = detail::take_turns(heats, {.what = "allreduce", .bytes = kBytes}, options.turns);
     nlohmann::ordered_json row = {{"ranks", ranks}, {"tensors", tensors}, {"bytes", kBytes}};
     for (const char* name : detail::kSmallTensorPeers) row[std::string(name) + "_us"] = nullptr;

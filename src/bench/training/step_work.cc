@@ -55,7 +55,7 @@ void StepWork::check_step() {
   step();
   for (Gradient& gradient : gradients_) {
     if (gradient.values.back() != static_cast<float>(engine_.size()))
-      throw Error(Error::Kind::Bug, fmt::format("gradient '{}': the sum of {} ones came out as {}", gradient.name,
+      throw Error(Error::Kind::Bug, fmt::format("gradient '{}': wrong sum of {} ones: got {}", gradient.name,
                                                 engine_.size(), gradient.values.back()));
     gradient.values.back() = 0.0F;
   }

@@ -34,7 +34,7 @@ std::vector<Case> cases_of(const Options& options) {
     if (!twice) cases.push_back(wanted);
   }
   if (cases.empty())
-    throw Error::bad_input("--model {}: this benchmark knows mlp-wide, mlp-deep and resnet18-cifar", options.model);
+    throw Error::bad_input("--model {}: this benchmark supports mlp-wide, mlp-deep and resnet18-cifar", options.model);
   return cases;
 }
 

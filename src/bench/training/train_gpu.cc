@@ -104,8 +104,7 @@ Json row_of(const std::string& model, int batch, Times times, bool compare) {
 }  // namespace
 
 Report run_train_gpu(const Options& options) {
-  if (detail::one_number_of_ranks(options, 1) != 1)
-    throw Error::bad_input("-n: on a GPU this benchmark is of one rank");
+  if (detail::one_number_of_ranks(options, 1) != 1) throw Error::bad_input("-n: on a GPU this benchmark runs one rank");
   Report report{.name = "train"};
   const std::string model = options.model.empty() ? "resnet50" : options.model;
   for (const int batch : options.batch > 0 ? std::vector{options.batch} : std::vector{256, 32}) {

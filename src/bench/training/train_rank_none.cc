@@ -4,7 +4,7 @@
 namespace ronde::bench {
 
 void serve_train_rank(const RankOptions&) {
-  throw Error::bad_input("this build of ronde has no libtorch, and cannot train");
+  throw Error::bad_input("this build of Ronde has no libtorch and cannot train");
 }
 
 }  // namespace ronde::bench

@@ -38,7 +38,7 @@ TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap
       traced_(options.variant == "traced") {
   const bool ours = options.variant == "ours" || options.variant == "ours_after" || traced_;
   if (!ours && options.variant != "alone" && options.variant != "alone_arena")
-    throw Error::bad_input("--variant {}: there is no such variant of a training step", options.variant);
+    throw Error::bad_input("--variant {}: unknown variant of a training step", options.variant);
   at::set_num_threads(1);
   if (options.variant != "alone") parallel::install_arena(parallel::arena_options(options.settings));
   if (traced_) start_recorder();
@@ -89,7 +89,7 @@ double TrainWork::answer(const Command& command) {
     return worst(static_cast<double>(peak.bytes()));
   }
   const bool recorded = command.what == "recorded";
-  if (recorded && !traced_) throw Error(Error::Kind::Bug, "only a variant that is traced can be recorded");
+  if (recorded && !traced_) throw Error(Error::Kind::Bug, "only a traced variant can be recorded");
   if (recorded) recorder_->start();
   const double time = time_rounds(command, [this] { step(); });
   if (recorded) recorder_->stop();
@@ -138,7 +138,7 @@ void TrainWork::check_weights() {
   }
   for (const std::string& theirs : bootstrap_->exchange(fmt::format("{}", sum), Deadline()))
     if (theirs != fmt::format("{}", sum))
-      throw Error(Error::Kind::Bug, "ranks that train one network have different weights");
+      throw Error(Error::Kind::Bug, "ranks that train the same network have different weights");
 }
 
 }  // namespace ronde::bench::detail

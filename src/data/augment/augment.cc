@@ -14,7 +14,7 @@ void check(const AugmentOptions& augment) {
                      augment.width <= kMost;
   if (!sizes || augment.channels < 1 || augment.channels > static_cast<int>(PixelScale::kChannels) ||
       augment.pictures < 0)
-    throw Error::bad_input("{} pictures of {} x {} pixels with {} channels cannot be made from {} x {}",
+    throw Error::bad_input("cannot make {} pictures of {} x {} pixels with {} channels from {} x {}",
                            augment.pictures, augment.height, augment.width, augment.channels, augment.from_height,
                            augment.from_width);
 }
@@ -90,7 +90,7 @@ void augment_all(const AugmentOptions& augment, const std::uint8_t* from, const 
 
 PixelScale pixel_scale(const Normalization& normal) {
   if (normal.mean.size() > PixelScale::kChannels || normal.mean.size() != normal.deviation.size())
-    throw Error::bad_input("{} means and {} deviations: bytes of pixels have up to {} channels", normal.mean.size(),
+    throw Error::bad_input("got {} means and {} deviations, but pixels have at most {} channels", normal.mean.size(),
                            normal.deviation.size(), PixelScale::kChannels);
   PixelScale pixels;
   for (std::size_t c = 0; c < normal.mean.size(); ++c) {

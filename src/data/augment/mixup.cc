@@ -32,7 +32,8 @@ double log_gamma_number(Random& random, double alpha) {
 }
 
 void require_as_many(std::size_t into, std::size_t other) {
-  if (into != other) throw Error(Error::Kind::Bug, fmt::format("{} numbers were to be mixed with {}", into, other));
+  if (into != other)
+    throw Error(Error::Kind::Bug, fmt::format("mixup: arrays differ in size, {} and {} numbers", into, other));
 }
 
 constexpr std::uint64_t kPurpose = 0x6d69787570;  // apart from what decoders draw for the same numbers

@@ -55,11 +55,12 @@ std::string make_index(const IndexKind& kind, std::span<const Column> columns, s
 IndexView::IndexView(std::string_view bytes, const IndexKind& kind, std::size_t columns, const std::string& name) {
   const auto damaged = [&](const char* how) { return Error::bad_input("the index {} is damaged: {}", name, how); };
   const std::size_t head = kChecked + 8 * (columns + 1);
-  if (bytes.size() < head || !bytes.starts_with(kMagic)) throw damaged("its beginning is not that of an index");
+  if (bytes.size() < head || !bytes.starts_with(kMagic)) throw damaged("it does not begin as an index does");
   if (number_at<std::uint32_t>(bytes, 8) != kind.kind || number_at<std::uint32_t>(bytes, 12) != kind.version ||
       number_at<std::uint32_t>(bytes, 20) != columns)
-    throw Error::bad_input("the index {} is of another kind or version", name);
-  if (number_at<std::uint32_t>(bytes, 16) != crc32c(bytes.substr(kChecked))) throw damaged("its checksum does not fit");
+    throw Error::bad_input("the index {} has another kind or version", name);
+  if (number_at<std::uint32_t>(bytes, 16) != crc32c(bytes.substr(kChecked)))
+    throw damaged("its checksum does not match");
   std::size_t at = head;
   for (std::size_t i = 0; i <= columns; ++i) {
     const auto length = number_at<std::uint64_t>(bytes, kChecked + 8 * i);
@@ -72,7 +73,7 @@ IndexView::IndexView(std::string_view bytes, const IndexKind& kind, std::size_t 
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < texts(); ++i) {
     const std::uint64_t next = number(columns, i);
-    if (next < end || next > texts_.size()) throw damaged("its texts overlap");
+    if (next < end || next > texts_.size()) throw damaged("its strings overlap");
     end = next;
   }
 }

@@ -15,9 +15,9 @@ inline nlohmann::ordered_json parse_json(std::string_view text, const std::strin
   try {
     return nlohmann::ordered_json::parse(text);
   } catch (const nlohmann::ordered_json::parse_error& error) {
-    throw Error::bad_input("{}: byte {}: this is no JSON", name, error.byte);
+    throw Error::bad_input("{}: byte {}: not valid JSON", name, error.byte);
   } catch (const nlohmann::ordered_json::exception&) {  // a number that no double holds
-    throw Error::bad_input("{}: this is JSON with a number that cannot be", name);
+    throw Error::bad_input("{}: a number in the JSON is out of range", name);
   }
 }
 
@@ -30,18 +30,18 @@ class JsonReader {
 
   std::string text(const char* key) const {
     const nlohmann::ordered_json& value = at(key);
-    if (!value.is_string()) throw wrong(key, "is no text");
+    if (!value.is_string()) throw wrong(key, "is not a string");
     return value.get<std::string>();
   }
   std::int64_t count(const char* key) const {
     const nlohmann::ordered_json& value = at(key);
     if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > static_cast<double>(kMost))
-      throw wrong(key, "is no number of things");
+      throw wrong(key, "is not a count");
     return value.get<std::int64_t>();
   }
   const nlohmann::ordered_json& list(const char* key) const {
     const nlohmann::ordered_json& value = at(key);
-    if (!value.is_array()) throw wrong(key, "is no list");
+    if (!value.is_array()) throw wrong(key, "is not a list");
     return value;
   }
   Error wrong(const char* key, std::string_view how) const {

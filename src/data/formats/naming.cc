@@ -39,8 +39,9 @@ std::int64_t class_of_text(std::string_view text, const Naming& naming, const st
   const auto found = std::ranges::find(naming.classes, text);
   if (found != naming.classes.end()) return found - naming.classes.begin();
   if (const auto number = parse_number<std::int64_t>(text)) return *number;
-  throw Error::bad_input("{}: its class is the text '{}', {}", where, text.substr(0, 60),
-                         naming.classes.empty() ? "and nothing says which number that is" : "which is none of them");
+  throw Error::bad_input(
+      "{}: class '{}' is {}", where, text.substr(0, 60),
+      naming.classes.empty() ? "text, and no list of classes gives its number" : "not one of the known classes");
 }
 
 void set_class(Sample& sample, const std::string& name, const Naming& naming, const std::string& where) {
@@ -77,11 +78,11 @@ std::string array_name(const std::string& name, bool picture, bool alone, const 
 }
 
 void check_class(std::int64_t value, std::size_t classes, const std::string& where) {
-  if (value < 0) throw Error::bad_input("{}: its class is {}, and classes count from 0", where, value);
+  if (value < 0) throw Error::bad_input("{}: class is {}, but classes count from 0", where, value);
   if (classes > 0 && static_cast<std::size_t>(value) >= classes)
-    throw Error::bad_input("{}: its class is {}, but there are {} classes, counted from 0", where, value, classes);
+    throw Error::bad_input("{}: class is {}, but there are {} classes, counted from 0", where, value, classes);
   if (value >= kMostClasses)
-    throw Error::bad_input("{}: its class is {}, which is no class: nobody has {} of them", where, value, kMostClasses);
+    throw Error::bad_input("{}: class is {}, but classes must be below {}", where, value, kMostClasses);
 }
 
 std::filesystem::path classes_file(const std::filesystem::path& data) {
@@ -100,7 +101,8 @@ std::vector<std::string> read_classes(const std::filesystem::path& data) {
   std::vector<std::string> names;
   for (const std::string_view line : split(text, '\n')) {
     const std::string_view name = trim(line);
-    if (name.empty()) throw Error::bad_input("{}: line {} names no class", path.string(), names.size() + 1);
+    if (name.empty())
+      throw Error::bad_input("{}: line {} is empty; each line must name a class", path.string(), names.size() + 1);
     names.emplace_back(name);
   }
   std::vector<std::string> sorted = names;

@@ -26,7 +26,7 @@ std::vector<std::string> choices_of(std::string_view inside, std::string_view pa
   const std::string_view first = inside.substr(0, dots);
   const auto from = parse_number<std::uint64_t>(first), to = parse_number<std::uint64_t>(inside.substr(dots + 2));
   if (!from || !to || *from > *to || *to - *from >= kMostShards)
-    throw Error::bad_input("'{}': {{{}}} is no range of numbers, as {{000..012}} is", pattern, inside);
+    throw Error::bad_input("'{}': {{{}}} is not a range of numbers such as {{000..012}}", pattern, inside);
   for (std::uint64_t i = *from; i <= *to; ++i) choices.push_back(fmt::format("{:0{}}", i, first.size()));
   return choices;
 }
@@ -45,7 +45,7 @@ std::vector<std::string> shards_in(const fs::path& folder, std::string_view endi
       found.push_back(at->path().string());
   }
   if (failure == std::errc::permission_denied)
-    throw Error::bad_input("the folder {} may not be read: permission denied", folder.string());
+    throw Error::bad_input("cannot read the folder {}: permission denied", folder.string());
   if (failure) throw Error::system(failure.value(), "cannot read the folder {}", folder.string());
   std::ranges::sort(found);
   return found;
@@ -60,7 +60,7 @@ std::vector<std::string> expand_braces(std::string_view pattern) {
     for (std::string& name : names) name += rest.substr(0, open);
     if (open == std::string_view::npos) break;
     const auto close = rest.find('}', open);
-    if (close == std::string_view::npos) throw Error::bad_input("'{}': a brace is opened and not closed", pattern);
+    if (close == std::string_view::npos) throw Error::bad_input("'{}': missing closing brace", pattern);
     const auto choices = choices_of(rest.substr(open + 1, close - open - 1), pattern);
     if (names.size() * choices.size() > kMostShards)
       throw Error::bad_input("'{}' names more than {} files", pattern, kMostShards);
@@ -84,7 +84,7 @@ std::vector<std::string> find_shards(const fs::path& path, std::string_view endi
   const auto names = pattern ? expand_braces(path.string()) : std::vector<std::string>{path.string()};
   for (const std::string& name : names)
     if (!fs::exists(name, ignored))
-      throw Error::bad_input("{} is not there{}", name, pattern ? ", and '" + path.string() + "' names it" : "");
+      throw Error::bad_input("{} does not exist{}", name, pattern ? ", but '" + path.string() + "' names it" : "");
   return names;
 }
 

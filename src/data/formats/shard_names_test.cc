@@ -19,8 +19,9 @@ TEST(ShardNames, Braces) {
 }
 
 TEST(ShardNames, WrongBraces) {
-  EXPECT_EQ(message_of([] { expand_braces("a{0..3.tar"); }), "'a{0..3.tar': a brace is opened and not closed");
-  EXPECT_EQ(message_of([] { expand_braces("{3..1}"); }), "'{3..1}': {3..1} is no range of numbers, as {000..012} is");
+  EXPECT_EQ(message_of([] { expand_braces("a{0..3.tar"); }), "'a{0..3.tar': missing closing brace");
+  EXPECT_EQ(message_of([] { expand_braces("{3..1}"); }),
+            "'{3..1}': {3..1} is not a range of numbers such as {000..012}");
   EXPECT_NE(message_of([] { expand_braces("{a..c}"); }), "");
   EXPECT_NE(message_of([] { expand_braces("{0..-1}"); }), "");
   EXPECT_NE(message_of([] { expand_braces("{0..18446744073709551615}"); }), "");
@@ -35,8 +36,8 @@ TEST(ShardNames, WhatAPathMeans) {
   EXPECT_EQ(find_shards(folder.path(), ".tar"), (Names{in("d-0.tar"), in("d-1.tar"), in("d-3.tar")}));
   EXPECT_EQ(find_shards(in("d-{0..1}.tar"), ".tar"), (Names{in("d-0.tar"), in("d-1.tar")}));
   EXPECT_EQ(message_of([&] { find_shards(in("d-{0..3}.tar"), ".tar"); }),
-            in("d-2.tar") + " is not there, and '" + in("d-{0..3}.tar") + "' names it");
-  EXPECT_EQ(message_of([&] { find_shards(in("e.tar"), ".tar"); }), in("e.tar") + " is not there");
+            in("d-2.tar") + " does not exist, but '" + in("d-{0..3}.tar") + "' names it");
+  EXPECT_EQ(message_of([&] { find_shards(in("e.tar"), ".tar"); }), in("e.tar") + " does not exist");
   EXPECT_NE(message_of([&] { find_shards(folder.path(), ".zip"); }), "");
   EXPECT_TRUE(names_shards(folder.path(), ".tar"));
   EXPECT_TRUE(names_shards(in("d-{0..3}.tar"), ".tar"));

@@ -97,7 +97,7 @@ void check_complete(std::span<const std::string> names, const std::string& folde
     patterns.push_back(pattern);
     const auto all = parse_number<std::uint64_t>(shards.front().all);
     if (!all || *all == 0 || *all > kMostShards)
-      throw Error::bad_input("{}: no set has as many shards as {} says", folder, pattern);
+      throw Error::bad_input("{}: invalid number of shards in {}", folder, pattern);
     std::set<std::uint64_t> there;
     for (const Numbered& one : shards) there.insert(parse_number<std::uint64_t>(one.number).value_or(UINT64_MAX));
     for (std::uint64_t number = 0; number < *all; ++number)
@@ -106,10 +106,10 @@ void check_complete(std::span<const std::string> names, const std::string& folde
                                shards.front().before, number, shards.front().number.size(), shards.front().all,
                                shards.front().after, there.size(), *all);
     if (*there.rbegin() >= *all)
-      throw Error::bad_input("{}: there is a shard {} of {}, which count from 0", folder, *there.rbegin(), *all);
+      throw Error::bad_input("{}: found shard {} of {}, but shards count from 0", folder, *there.rbegin(), *all);
   }
   if (sets.size() > 1)
-    throw Error::bad_input("{} holds {} sets of shards: name one of them as {}/{}", folder, sets.size(), folder,
+    throw Error::bad_input("{} holds {} sets of shards: choose one with {}/{}", folder, sets.size(), folder,
                            join(patterns, " or "));
 }
 
@@ -127,10 +127,10 @@ std::vector<std::string> find_shards(const std::filesystem::path& path, const Sh
   }
   if (std::filesystem::exists(path, ignored)) return {path.string()};
   if (last.find('{') != std::string::npos) return find_shards(path, kind.endings.front());
-  if (last.find_first_of("*?") == std::string::npos) throw Error::bad_input("there is no {}", path.string());
+  if (last.find_first_of("*?") == std::string::npos) throw Error::bad_input("{} does not exist", path.string());
   auto names = names_in(or_here(path.parent_path()));
   std::erase_if(names, [&](const std::string& name) { return !matches(name, last); });
-  if (names.empty()) throw Error::bad_input("there is no file like {}", path.string());
+  if (names.empty()) throw Error::bad_input("no file matches {}", path.string());
   check_complete(names, or_here(path.parent_path()).string());
   return in_folder(path.parent_path(), names);
 }

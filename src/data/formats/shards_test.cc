@@ -34,7 +34,7 @@ TEST(Shards, AMissingOneIsNamed) {
   EXPECT_EQ(message_of([] { check_complete(Names{"t-00000-of-00002.tfrecord"}, "f"); }),
             "f: shard t-00001-of-00002.tfrecord is missing; 1 of 2 are there");
   EXPECT_EQ(message_of([] { check_complete(Names{"t-0-of-1", "v-0-of-1"}, "f"); }),
-            "f holds 2 sets of shards: name one of them as f/t-*-of-1 or v-*-of-1");
+            "f holds 2 sets of shards: choose one with f/t-*-of-1 or v-*-of-1");
   EXPECT_NE(message_of([] { check_complete(Names{"t-0-of-1", "t-5-of-1"}, "f"); }), "");
   EXPECT_EQ(message_of([] { check_complete(Names{"t-0-of-2", "t-1-of-2"}, "f"); }), "");
 }
@@ -47,11 +47,11 @@ TEST(Shards, AreFoundInAFolderOrByAPattern) {
   EXPECT_EQ(find_shards(folder.path() / "v-0-of-1", kKind), Names{folder.text() + "/v-0-of-1"});
   EXPECT_EQ(find_shards(folder.path() / "t-{0..1}-of-2", kKind).size(), 2u);
   EXPECT_EQ(message_of([&] { find_shards(folder.path() / "t-{0..2}-of-2", kKind); }),
-            folder.text() + "/t-2-of-2 is not there, and '" + folder.text() + "/t-{0..2}-of-2' names it");
+            folder.text() + "/t-2-of-2 does not exist, but '" + folder.text() + "/t-{0..2}-of-2' names it");
   EXPECT_NE(message_of([&] { find_shards(folder.path(), kKind); }).find("holds 2 sets"), std::string::npos);
   EXPECT_EQ(message_of([&] { find_shards(folder.path() / "x-*", kKind); }),
-            "there is no file like " + folder.text() + "/x-*");
-  EXPECT_EQ(message_of([&] { find_shards(folder.path() / "no", kKind); }), "there is no " + folder.text() + "/no");
+            "no file matches " + folder.text() + "/x-*");
+  EXPECT_EQ(message_of([&] { find_shards(folder.path() / "no", kKind); }), folder.text() + "/no does not exist");
   std::filesystem::create_directory(folder.path() / "empty");
   EXPECT_EQ(message_of([&] { find_shards(folder.path() / "empty", kKind); }),
             folder.text() + "/empty holds no TFRecord file (.tfrecord, NAME-00000-of-01024)");

@@ -32,7 +32,7 @@ Array from_bytes(Type type, Shape shape, const Array& bytes, const std::string& 
   // An array of no memory, to have dimensions checked that a file gave.
   const std::size_t size = Array::view(type, shape, nullptr, nullptr).bytes();
   if (size != bytes.bytes())
-    throw Error::bad_input("{} should be {} ({} bytes), but has {} bytes", what, to_text(type, shape), size,
+    throw Error::bad_input("{} must be {} ({} bytes), but has {} bytes", what, to_text(type, shape), size,
                            bytes.bytes());
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(type) == 0) {
     auto owner = std::make_shared<Array>(bytes);
@@ -48,7 +48,7 @@ std::int64_t whole_number(const Array& array, const std::string& what) {
   const double number = array.number();
   constexpr double kMost = 9007199254740992;  // 2^53: from here on not all whole numbers are there
   if (!(std::abs(number) <= kMost) || std::nearbyint(number) != number)
-    throw Error::bad_input("{} is {}, which is no whole number", what, number);
+    throw Error::bad_input("{} must be a whole number, got {}", what, number);
   return static_cast<std::int64_t>(number);
 }
 

@@ -39,7 +39,7 @@ Notes parse_notes(std::string_view text, const std::string& name) {
     notes.saved.files.push_back({file.text("file"), static_cast<std::uint64_t>(file.count("bytes"))});
     const std::string& file_name = notes.saved.files.back().name;
     if (file_name.empty() || file_name.find('/') != std::string::npos || file_name.find('\0') != std::string::npos)
-      throw file.wrong("file", "is not the name of a file");
+      throw file.wrong("file", "is not a valid file name");
   }
   return notes;
 }

@@ -10,7 +10,7 @@ bool is_bytes(const Array& array) {
 
 void Uniform::check(const Sample& sample, std::string_view key, bool bytes_vary) {
   if (!any_) {
-    if (sample.empty()) throw Error::bad_input("sample '{}' holds nothing", key);
+    if (sample.empty()) throw Error::bad_input("sample '{}' is empty", key);
     first_ = sample;
     first_key_ = key;
     any_ = true;
@@ -19,19 +19,21 @@ void Uniform::check(const Sample& sample, std::string_view key, bool bytes_vary)
   for (const auto& [name, array] : sample.arrays()) {
     const Array* before = first_.find(name);
     if (!before)
-      throw Error::bad_input("sample '{}' has an array '{}', which '{}' has not; this format needs it in all of them",
-                             key, name, first_key_);
+      throw Error::bad_input(
+          "sample '{}' has an array '{}', but '{}' does not; this format needs the same arrays in all samples", key,
+          name, first_key_);
     if (bytes_vary && is_bytes(array) && is_bytes(*before)) continue;
     if (array.type() != before->type() || array.shape() != before->shape())
-      throw Error::bad_input("'{}' of sample '{}' is {}, but of '{}' {}; this format needs them the same", name, key,
-                             to_text(array.type(), array.shape()), first_key_,
+      throw Error::bad_input("'{}' of sample '{}' is {}, but that of '{}' is {}; this format needs one type and shape",
+                             name, key, to_text(array.type(), array.shape()), first_key_,
                              to_text(before->type(), before->shape()));
   }
   if (sample.arrays().size() == first_.arrays().size()) return;
   for (const auto& [name, array] : first_.arrays())
     if (!sample.find(name))
-      throw Error::bad_input("sample '{}' has no array '{}', which '{}' has; this format needs it in all of them", key,
-                             name, first_key_);
+      throw Error::bad_input(
+          "sample '{}' has no array '{}', but '{}' has; this format needs the same arrays in all samples", key, name,
+          first_key_);
 }
 
 }  // namespace ronde::data::files

@@ -22,7 +22,7 @@ Bytes map_file(const std::string& name) {
   if (!file) throw Error::system(errno, "cannot open {}", name);
   struct stat facts {};
   if (::fstat(file.get(), &facts) != 0) throw Error::system(errno, "cannot read {}", name);
-  if (!S_ISREG(facts.st_mode)) throw Error::bad_input("{} is no file", name);
+  if (!S_ISREG(facts.st_mode)) throw Error::bad_input("{} is not a file", name);
   if (facts.st_size == 0) return {};
   const auto size = static_cast<std::size_t>(facts.st_size);
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
@@ -38,7 +38,7 @@ void unmap(Bytes bytes) {
 class Inflate {
  public:
   Inflate() {
-    if (::inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw Error(Error::Kind::System, "zlib does not start");
+    if (::inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw Error(Error::Kind::System, "zlib cannot start");
   }
   ~Inflate() { ::inflateEnd(&stream); }
   Inflate(const Inflate&) = delete;
@@ -67,9 +67,9 @@ std::vector<std::uint8_t> unpack_gzip(Bytes packed, const std::string& name) {
     made += room - stream.avail_out;
     if (state == Z_STREAM_END) break;
     if (taken == packed.size() && made < out.size())
-      throw Error::bad_input("{}: the file ends at byte {}, in the middle of what is packed in it", name, taken);
+      throw Error::bad_input("{}: the file ends at byte {}, inside the compressed data", name, taken);
     if (state != Z_OK)
-      throw Error::bad_input("{}: damaged near byte {}: {}", name, taken, stream.msg ? stream.msg : "no gzip");
+      throw Error::bad_input("{}: damaged near byte {}: {}", name, taken, stream.msg ? stream.msg : "not gzip");
   }
   out.resize(made);
   return out;
@@ -103,14 +103,14 @@ FileBytes::~FileBytes() {
 std::filesystem::path find_data_file(const std::string& data_set, const std::filesystem::path& folder,
                                      std::span<const std::string> names) {
   if (folder.empty())
-    throw Error::bad_input("'{}' is read from files, and data.path does not say which folder holds them ({}, ...)",
-                           data_set, names.front());
+    throw Error::bad_input("'{}' is read from files: set data.path to the folder that holds them ({}, ...)", data_set,
+                           names.front());
   std::error_code ignored;
   for (const std::string& name : names)
     for (const char* ending : {"", ".gz"})
       if (std::filesystem::exists(folder / (name + ending), ignored)) return folder / (name + ending);
   throw Error::bad_input(
-      "'{}' is not in {}: {} {}; data.path says where its files are", data_set, folder.string(),
+      "cannot find '{}' in {}: {} {}; set data.path to the folder that holds its files", data_set, folder.string(),
       std::filesystem::is_directory(folder, ignored) ? "the folder holds no" : "there is no folder with",
       join(names, " or ") + " (nor one ending in .gz)");
 }

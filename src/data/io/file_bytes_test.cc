@@ -60,7 +60,7 @@ TEST(FileBytes, CutOffAtAnyByteIsAnErrorThatSaysWhere) {
   const auto packed = gzip(some_bytes(3000));
   for (std::size_t size = 0; size < packed.size(); ++size) {
     const auto said = message_of([&] { unpack_gzip(Bytes(packed).first(size), "x.gz"); });
-    EXPECT_EQ(said, "x.gz: the file ends at byte " + std::to_string(size) + ", in the middle of what is packed in it");
+    EXPECT_EQ(said, "x.gz: the file ends at byte " + std::to_string(size) + ", inside the compressed data");
   }
 }
 
@@ -76,7 +76,7 @@ TEST(FileBytes, DamageIsNoticed) {
 TEST(FileBytes, SaysWhichFileCannotBeRead) {
   const Folder folder;
   EXPECT_EQ(message_of([] { FileBytes("/nowhere/x"); }), "cannot open /nowhere/x: No such file or directory");
-  EXPECT_EQ(message_of([&] { FileBytes(folder.path()); }), folder.text() + " is no file");
+  EXPECT_EQ(message_of([&] { FileBytes(folder.path()); }), folder.text() + " is not a file");
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // the kernel moves less than 2 GiB at once
 
 Error cannot_open(int number, const std::string& path) {
-  if (number == ENOENT || number == ENOTDIR) return Error::bad_input("{} is not there", path);
-  if (number == EACCES) return Error::bad_input("{} may not be read: permission denied", path);
+  if (number == ENOENT || number == ENOTDIR) return Error::bad_input("{} does not exist", path);
+  if (number == EACCES) return Error::bad_input("cannot read {}: permission denied", path);
   return Error::system(number, "cannot open {}", path);
 }
 
 FileFacts facts_from(const struct stat& facts, const std::string& path) {
-  if (!S_ISREG(facts.st_mode)) throw Error::bad_input("{} is no file", path);
+  if (!S_ISREG(facts.st_mode)) throw Error::bad_input("{} is not a file", path);
   return {.bytes = static_cast<std::uint64_t>(facts.st_size),
           .changed_ns = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec};
 }

@@ -18,16 +18,16 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;  // that is written at once
 
 void check_size(const std::string& path, std::uint64_t bytes) {
   if (const std::uint64_t there = facts_of(path).bytes; there != bytes)
-    throw Error::bad_input("{} has {} bytes, and {} were written", path, there, bytes);
+    throw Error::bad_input("{} has {} bytes, but {} were written", path, there, bytes);
 }
 
 GrowingFile::GrowingFile(std::string path, std::optional<std::uint64_t> kept) : path_(std::move(path)) {
   file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CLOEXEC | (kept ? 0 : O_CREAT | O_TRUNC), 0666));
-  if (!file_ && errno == ENOENT && kept) throw Error::bad_input("{} is not there", path_);
+  if (!file_ && errno == ENOENT && kept) throw Error::bad_input("{} does not exist", path_);
   if (!file_) throw Error::system(errno, "cannot write {}", path_);
   if (!kept) return;
   if (const std::uint64_t there = facts_of(file_, path_).bytes; there < *kept)
-    throw Error::bad_input("{} has {} bytes, and {} were written", path_, there, *kept);
+    throw Error::bad_input("{} has {} bytes, but {} were written", path_, there, *kept);
   const auto end = static_cast<off_t>(*kept);
   if (::ftruncate(file_.get(), end) != 0 || ::lseek(file_.get(), end, SEEK_SET) != end)
     throw Error::system(errno, "cannot write {}", path_);

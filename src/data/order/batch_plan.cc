@@ -29,7 +29,8 @@ Position parse_position(std::string_view text) {
     const auto seed = value_of<std::uint64_t>(words[2], "seed");
     if (epoch && position && seed && *epoch >= 0 && *position >= 0) return {*epoch, *position, *seed};
   }
-  throw Error::bad_input("'{}' is no position in the data; one reads 'epoch=3 position=1280 seed=7'", text);
+  throw Error::bad_input("'{}' is not a position in the data; expected for example 'epoch=3 position=1280 seed=7'",
+                         text);
 }
 
 Range BatchPlan::batch_at(std::int64_t position) const {

@@ -10,7 +10,7 @@ namespace ronde::data {
 
 ChunkOrder::ChunkOrder(std::vector<Range> chunks, std::int64_t window, std::uint64_t seed, std::int64_t epoch)
     : window_(window), seed_(seed), epoch_(epoch) {
-  if (window < 1) throw Error::bad_input("data.window is {}, but at least one chunk must be mixed", window);
+  if (window < 1) throw Error::bad_input("data.window must be at least 1, got {}", window);
   std::erase_if(chunks, [](const Range& chunk) { return chunk.size() == 0; });
   const Order order(static_cast<std::int64_t>(chunks.size()), mix(seed + 1), epoch);
   std::int64_t begin = 0;

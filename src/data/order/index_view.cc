@@ -41,7 +41,8 @@ IndexView IndexView::part(Range places) const {
 }
 
 IndexView IndexView::every(int rank, int ranks) const {
-  if (ranks < 1 || rank < 0 || rank >= ranks) throw Error::bad_input("there is no rank {} among {}", rank, ranks);
+  if (ranks < 1 || rank < 0 || rank >= ranks)
+    throw Error::bad_input("rank {} is out of range for {} ranks", rank, ranks);
   return with(
       [rank, ranks](std::int64_t) -> Lookup {
         return [rank, ranks](std::int64_t position) { return position * ranks + rank; };

@@ -8,7 +8,7 @@
 namespace ronde::data {
 
 Order::Order(std::int64_t samples, std::uint64_t seed, std::int64_t epoch) : samples_(samples) {
-  if (samples < 0) throw Error::bad_input("{} samples cannot be put in order", samples);
+  if (samples < 0) throw Error::bad_input("number of samples must not be negative, got {}", samples);
   // The least power of two that holds all positions: less than half of it is outside.
   const int bits = samples > 1 ? std::bit_width(static_cast<std::uint64_t>(samples - 1)) : 0;
   low_bits_ = bits / 2;

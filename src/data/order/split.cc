@@ -71,7 +71,7 @@ std::unique_ptr<Source> part_by_key(std::unique_ptr<Source> whole, double from, 
   const std::int64_t samples = whole->size();
   auto part = std::make_unique<PartByKey>(std::move(whole), from, to, seed);
   if (part->size() == 0)
-    throw Error::bad_input("data.split gives {} % of {} samples to {}: not even one", to - from, samples, what);
+    throw Error::bad_input("data.split gives {} % of {} samples to {}: less than one sample", to - from, samples, what);
   return part;
 }
 
@@ -100,10 +100,10 @@ Shares parse_shares(std::string_view text) {
   }
   if (!good || std::abs(shares[0] + shares[1] + shares[2] - 100) > 1e-9)
     throw Error::bad_input(
-        "data.split is '{}', but should be the shares of training, validation and test in percent, as 60/20/20, which "
-        "add up to 100",
+        "data.split must be the shares of training, validation and test in percent, for example 60/20/20, and add up "
+        "to 100; got '{}'",
         text);
-  if (shares[0] == 0) throw Error::bad_input("data.split is '{}', which leaves nothing to train on", text);
+  if (shares[0] == 0) throw Error::bad_input("data.split is '{}', which leaves no samples for training", text);
   return {shares[0], shares[1], shares[2]};
 }
 
@@ -113,7 +113,7 @@ Cuts cut(const Shares& shares, std::int64_t samples) {
   const Cuts cuts{.train = {0, first}, .validation = {first, second}, .test = {second, samples}};
   const auto check = [&](const char* what, double share, const Range& range) {
     if (share > 0 && range.size() == 0)
-      throw Error::bad_input("data.split gives {} % of {} samples to {}: not even one", share, samples, what);
+      throw Error::bad_input("data.split gives {} % of {} samples to {}: less than one sample", share, samples, what);
   };
   check("training", shares.train, cuts.train);
   check("validation", shares.validation, cuts.validation);
@@ -137,8 +137,8 @@ Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::s
   const Shares shares = parse_shares(split);
   if (shares.test > 0 && comes_split(options))
     throw Error::bad_input(
-        "data.split is '{}', but '{}' comes with test samples of its own: the share of test must be 0, as in 90/10/0",
-        split, options.name);
+        "data.split is '{}', but '{}' has its own test samples: the share of test must be 0, as in 90/10/0", split,
+        options.name);
   auto whole = open_source(options);
   if (whole->stored()) return parts_by_key(std::move(whole), plain, separate, shares, split_seed);
   const Cuts cuts = cut(shares, whole->size());

@@ -19,11 +19,11 @@ TEST(Shares, AreRead) {
 TEST(Shares, ThatCannotBeAreRefused) {
   for (const char* text : {"60/20", "60/20/20/0", "60/20/30", "a/b/c", "60,20,20", "120/-20/0", "nan/0/0", "//", "100"})
     EXPECT_EQ(message_of([&] { (void)parse_shares(text); }),
-              fmt::format("data.split is '{}', but should be the shares of training, validation and test in percent, "
-                          "as 60/20/20, which add up to 100",
+              fmt::format("data.split must be the shares of training, validation and test in percent, for example "
+                          "60/20/20, and add up to 100; got '{}'",
                           text));
   EXPECT_EQ(message_of([] { (void)parse_shares("0/50/50"); }),
-            "data.split is '0/50/50', which leaves nothing to train on");
+            "data.split is '0/50/50', which leaves no samples for training");
 }
 
 TEST(Cut, PartsAreAllOfIt) {
@@ -37,7 +37,7 @@ TEST(Cut, PartsAreAllOfIt) {
   }
   EXPECT_EQ(cut({100, 0, 0}, 3).train, (Range{0, 3}));
   EXPECT_EQ(message_of([] { (void)cut({98, 1, 1}, 10); }),
-            "data.split gives 1 % of 10 samples to validation: not even one");
+            "data.split gives 1 % of 10 samples to validation: less than one sample");
 }
 
 // Which samples of the whole the parts hold, found by what they look like.
@@ -103,9 +103,9 @@ TEST(Parts, WithoutSharesAreAsTheyCome) {
 }
 
 TEST(Parts, OfWhatComesSplitTakeNothingForTesting) {
-  EXPECT_EQ(message_of([] { (void)open_parts({.name = "mnist"}, 0, "60/20/20"); }),
-            "data.split is '60/20/20', but 'mnist' comes with test samples of its own: the share of test must be 0, as "
-            "in 90/10/0");
+  EXPECT_EQ(
+      message_of([] { (void)open_parts({.name = "mnist"}, 0, "60/20/20"); }),
+      "data.split is '60/20/20', but 'mnist' has its own test samples: the share of test must be 0, as in 90/10/0");
 }
 
 TEST(Parts, OnlyThatForTrainingIsAugmented) {

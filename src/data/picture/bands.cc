@@ -114,7 +114,8 @@ class BandsDecoder final : public Decoder {
   static const Array& array_of(const Sample& stored, const std::string& band) {
     const Array& array = stored.at(band);
     if (array.type() != Type::U8 || array.shape().size() != 1)
-      throw Error::bad_input("band '{}' is {}: not the bytes of a TIFF", band, to_text(array.type(), array.shape()));
+      throw Error::bad_input("band '{}' must be the bytes of a TIFF, got {}", band,
+                             to_text(array.type(), array.shape()));
     return array;
   }
   static TiffHeader header_of(const Sample& stored, const std::string& band) {
@@ -123,7 +124,8 @@ class BandsDecoder final : public Decoder {
   static TiffHeader read_band(const Sample& stored, const std::string& band, Workspace& workspace) {
     return named(band, [&] {
       const TiffHeader header = read_tiff(array_of(stored, band).text(), workspace.values, workspace.strip);
-      if (header.channels != 1) throw Error::bad_input("a TIFF of {} channels, where a band has one", header.channels);
+      if (header.channels != 1)
+        throw Error::bad_input("the TIFF of a band must have 1 channel, got {}", header.channels);
       return header;
     });
   }
@@ -187,17 +189,17 @@ std::unique_ptr<Decoder> make_bands_decoder(BandsOptions options) {
     if (options.normal.mean.empty()) options.normal = bigearthnet_normalization();
   }
   if (options.normal.mean.size() != options.bands.size() || options.normal.deviation.size() != options.bands.size())
-    throw Error::bad_input("data.normalize: {} means and {} deviations for {} bands", options.normal.mean.size(),
+    throw Error::bad_input("data.normalize has {} means and {} deviations for {} bands", options.normal.mean.size(),
                            options.normal.deviation.size(), options.bands.size());
   for (const float deviation : options.normal.deviation)
     if (!(deviation > 0) || !std::isfinite(deviation))
-      throw Error::bad_input("data.normalize: a deviation of {}", deviation);
+      throw Error::bad_input("data.normalize: deviations must be above 0, got {}", deviation);
   if (options.resolution < 1 || options.resolution > 4096)
-    throw Error::bad_input("data.resolution = {}: bands of 1 to 4096 pixels can be made", options.resolution);
+    throw Error::bad_input("data.resolution must be from 1 to 4096 for bands, got {}", options.resolution);
   if (!(options.cutout >= 0 && options.cutout <= 1))
-    throw Error::bad_input("data.cutout = {}: a share, 0 to 1", options.cutout);
+    throw Error::bad_input("data.cutout must be from 0 to 1, got {}", options.cutout);
   if (options.target == Target::Mask)
-    throw Error::bad_input("data.target = mask: stored bands come with a class or labels");
+    throw Error::bad_input("data.target = mask: stored bands have a class or labels, not masks");
   return std::make_unique<picture::BandsDecoder>(std::move(options));
 }
 

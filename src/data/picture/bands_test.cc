@@ -78,7 +78,7 @@ TEST(Tiff, DamageIsAnErrorAndNothingIsPrinted) {
   }
   write_tiff(folder.path() / "b.tif", 4, 4, std::vector<double>(16, 1.0));
   EXPECT_EQ(message_of([&] { (void)read(content(folder.path() / "b.tif")); }),
-            "a TIFF of 64 bits a number, in format 3: only u8, u16, i16 and f32 can be read");
+            "a TIFF of 64 bits per value, in format 3: only u8, u16, i16 and f32 can be read");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
@@ -109,16 +109,17 @@ TEST_F(Earth, WhatIsMissingIsNamed) {
   const auto patch = folder.path() / "S2A_patch_2";
   const auto failure = [&] { return message_of([&] { (void)records->read(2); }); };
   std::ofstream(patch / "S2A_patch_2_labels_metadata.json") << R"({"labels": ["Pasture"]})";
-  EXPECT_EQ(failure(), (patch / "S2A_patch_2_labels_metadata.json").string() + ": there is no label \"Pasture\"");
+  EXPECT_EQ(failure(), (patch / "S2A_patch_2_labels_metadata.json").string() + ": unknown label \"Pasture\"");
   std::ofstream(patch / "S2A_patch_2_labels_metadata.json") << "{\"labels\"";
-  EXPECT_EQ(failure(), (patch / "S2A_patch_2_labels_metadata.json").string() + " is no JSON with a list of \"labels\"");
+  EXPECT_EQ(failure(),
+            (patch / "S2A_patch_2_labels_metadata.json").string() + ": not a JSON file with a list of \"labels\"");
   std::filesystem::remove(patch / "S2A_patch_2_B8A.tif");
-  EXPECT_EQ(failure(), (patch / "S2A_patch_2_B8A.tif is not there").string());
+  EXPECT_EQ(failure(), (patch / "S2A_patch_2_B8A.tif does not exist").string());
   std::ofstream(patch / "S2A_patch_2_B01.tif") << std::string(20000, 'x');
-  EXPECT_EQ(failure(), (patch / "S2A_patch_2_B01.tif is larger than such a file can be (8992 bytes)").string());
+  EXPECT_EQ(failure(), (patch / "S2A_patch_2_B01.tif is too large for a file of labels (8992 bytes)").string());
   const Folder empty;
   EXPECT_EQ(message_of([&] { (void)files::open_bigearthnet({.path = empty.path()}); }),
-            empty.text() + " holds no patches: each is a folder of its own");
+            empty.text() + " holds no patches; each patch must be a folder of its own");
   EXPECT_NE(message_of([&] { (void)files::open_bigearthnet({.path = empty.path() / "no"}); }), "");
 }
 
@@ -181,8 +182,8 @@ TEST_F(Earth, DamagedBandsAreNamed) {
   sample.erase("B05");
   EXPECT_TRUE(message_of([&] {
                 decoder->decode(sample, {}, {.features = features, .flags = flags});
-              }).starts_with("band B05: a sample has no 'B05'"));
-  EXPECT_TRUE(message_of([] { (void)make_bands_decoder({.bands = {"a"}}); }).starts_with("data.normalize: 0 means"));
+              }).starts_with("band B05: the sample has no 'B05'"));
+  EXPECT_TRUE(message_of([] { (void)make_bands_decoder({.bands = {"a"}}); }).starts_with("data.normalize has 0 means"));
 }
 
 }  // namespace

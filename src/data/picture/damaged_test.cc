@@ -87,12 +87,12 @@ TEST(Damaged, OtherKindsAreNamed) {
   const std::size_t frame = bytes.find("\xff\xc0");
   std::string other = bytes;
   other[frame + 4] = 12;
-  EXPECT_EQ(outcome(*decoder, other, 0), "a JPEG of 12 bits a channel: only 8 can be read");
+  EXPECT_EQ(outcome(*decoder, other, 0), "a JPEG of 12 bits per channel: only 8 can be read");
   other = bytes;
   other[frame + 1] = '\xc9';
   EXPECT_EQ(outcome(*decoder, other, 0), "a JPEG with arithmetic coding: only Huffman coding can be read");
-  EXPECT_EQ(outcome(*decoder, "GIF89a", 0), "neither JPEG nor PNG nor TIFF: 6 bytes that begin with 47 49");
-  EXPECT_EQ(outcome(*decoder, "", 0), "no picture: it is empty");
+  EXPECT_EQ(outcome(*decoder, "GIF89a", 0), "not a JPEG, PNG or TIFF: 6 bytes that begin with 47 49");
+  EXPECT_EQ(outcome(*decoder, "", 0), "the picture is empty");
   EXPECT_EQ(outcome(*decoder, "\xff\xd8\xff\xd9", 0), "a JPEG that ends at byte 4, in its header");
 }
 

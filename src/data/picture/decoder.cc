@@ -37,14 +37,14 @@ struct Workspace {
 // What lies in "image": encoded, or pixels.
 Header header_of(const Array& image) {
   if (image.type() != Type::U8)
-    throw Error::bad_input("'image' is {}: neither the bytes of a picture nor u8[height,width,channels]",
+    throw Error::bad_input("'image' must be the bytes of a picture or u8[height,width,channels], got {}",
                            to_text(image.type(), image.shape()));
   const Shape& shape = image.shape();
   if (shape.size() == 1) return read_header(image.text());
   const std::int64_t channels = shape.size() == 3 ? shape[2] : shape.size() == 2 ? 1 : 0;
   constexpr std::int64_t kMost = 1 << 20;
   if (image.empty() || (channels != 1 && channels != 3 && channels != 4) || shape[0] > kMost || shape[1] > kMost)
-    throw Error::bad_input("'image' is {}: neither the bytes of a picture nor u8[height,width,channels]",
+    throw Error::bad_input("'image' must be the bytes of a picture or u8[height,width,channels], got {}",
                            to_text(image.type(), shape));
   return {.format = Format::Pixels,
           .width = static_cast<int>(shape[1]),
@@ -136,26 +136,26 @@ class PictureDecoder final : public Decoder {
 
 void check(const PictureOptions& options) {
   if (options.resolution < 1 || options.resolution > 16384)
-    throw Error::bad_input("data.resolution = {}: pictures of 1 to 16384 pixels can be made", options.resolution);
+    throw Error::bad_input("data.resolution must be from 1 to 16384, got {}", options.resolution);
   if (options.channels != 1 && options.channels != 3)
-    throw Error::bad_input("data.channels = {}: pictures have 3 channels, or 1 when they are grey", options.channels);
+    throw Error::bad_input("data.channels must be 3, or 1 for grey pictures, got {}", options.channels);
   const auto channels = static_cast<std::size_t>(options.channels);
   if (options.normal.mean.size() != channels || options.normal.deviation.size() != channels)
-    throw Error::bad_input("data.normalize: {} means and {} deviations for {} channels", options.normal.mean.size(),
+    throw Error::bad_input("data.normalize has {} means and {} deviations for {} channels", options.normal.mean.size(),
                            options.normal.deviation.size(), channels);
   for (const float deviation : options.normal.deviation)
     if (!(deviation > 0) || !std::isfinite(deviation))
-      throw Error::bad_input("data.normalize: a deviation of {}", deviation);
+      throw Error::bad_input("data.normalize: deviations must be above 0, got {}", deviation);
   if (!(options.crop.least > 0) || !(options.crop.least <= options.crop.most) || !(options.crop.most <= 1))
-    throw Error::bad_input("data.crop_scale = {}/{}: shares must be more than 0, no more than 1, the smallest first",
+    throw Error::bad_input("data.crop_scale = {}/{}: shares must be above 0 and at most 1, the smallest first",
                            options.crop.least, options.crop.most);
   if (!(options.least_aspect > 0) || !(options.least_aspect <= options.most_aspect))
-    throw Error::bad_input("crops cannot be {} to {} times as wide as high", options.least_aspect, options.most_aspect);
+    throw Error::bad_input("invalid aspect ratio of crops: {} to {}", options.least_aspect, options.most_aspect);
   if (!(options.jitter >= 0 && options.jitter <= 1) || !(options.cutout >= 0 && options.cutout <= 1))
-    throw Error::bad_input("data.jitter = {}, data.cutout = {}: both are shares, 0 to 1", options.jitter,
+    throw Error::bad_input("data.jitter = {}, data.cutout = {}: both must be from 0 to 1", options.jitter,
                            options.cutout);
   if (options.target == Target::Mask)
-    throw Error::bad_input("data.target = mask: stored pictures come with a class or labels, not with masks");
+    throw Error::bad_input("data.target = mask: stored pictures have a class or labels, not masks");
 }
 
 }  // namespace

@@ -309,21 +309,22 @@ TEST(PictureDecoder, TargetsAreChecked) {
     });
   };
   EXPECT_EQ(failure({.resolution = 8, .classes = 3}, stored(bytes)),
-            "class 3 of a sample is not one of the 3 from 0 to 2");
+            "class 3 is out of range; there are 3 classes, from 0 to 2");
   EXPECT_EQ(failure({.resolution = 8, .classes = 3}, stored(bytes, -1)),
-            "class -1 of a sample is not one of the 3 from 0 to 2");
+            "class -1 is out of range; there are 3 classes, from 0 to 2");
   EXPECT_EQ(failure({.resolution = 8, .target = Target::Labels, .classes = 3}, stored(bytes)),
-            "a sample has no 'labels'; it has image, class");
+            "the sample has no 'labels'; it has image, class");
   Sample sample = stored(bytes);
   sample.set("labels", Array::bytes_of(std::string_view("\1\0", 2)));
   EXPECT_EQ(failure({.resolution = 8, .target = Target::Labels, .classes = 3}, sample),
-            "'labels' is u8[2], where there are 3 classes");
+            "'labels' is u8[2], but there are 3 classes");
   EXPECT_EQ(failure({.resolution = 8, .target = Target::Labels, .classes = 2}, sample), "");
   sample.set("image", Array(Type::F32, {3}));
-  EXPECT_TRUE(failure({.resolution = 8}, sample).starts_with("'image' is f32[3]: neither"));
+  EXPECT_TRUE(failure({.resolution = 8}, sample)
+                  .starts_with("'image' must be the bytes of a picture or u8[height,width,channels], got f32[3]"));
   EXPECT_TRUE(failure({.target = Target::Mask}, sample).starts_with("data.target = mask"));
-  EXPECT_TRUE(failure({.resolution = 0}, sample).starts_with("data.resolution = 0"));
-  EXPECT_TRUE(failure({.channels = 2}, sample).starts_with("data.channels = 2"));
+  EXPECT_TRUE(failure({.resolution = 0}, sample).starts_with("data.resolution must be from 1 to 16384, got 0"));
+  EXPECT_TRUE(failure({.channels = 2}, sample).starts_with("data.channels must be 3, or 1 for grey pictures, got 2"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Header read_frame(int marker, std::string_view body) {
     throw Error::bad_input(
         "a lossless or hierarchical JPEG (frame {:02x}): only baseline and progressive ones can be read", marker);
   if (marker >= 0xc9) throw Error::bad_input("a JPEG with arithmetic coding: only Huffman coding can be read");
-  if (header.bits != 8) throw Error::bad_input("a JPEG of {} bits a channel: only 8 can be read", header.bits);
+  if (header.bits != 8) throw Error::bad_input("a JPEG of {} bits per channel: only 8 can be read", header.bits);
   header.height = static_cast<int>(big_endian(body, 1, 2));
   header.width = static_cast<int>(big_endian(body, 3, 2));
   header.channels = byte(body, 5);
@@ -102,7 +102,8 @@ Header read_jpeg(std::string_view bytes) {
       header = read_frame(marker, body);
     }
     if (marker == kStartOfScan) {
-      if (header.width == 0) throw Error::bad_input("a JPEG whose data begins before its size, at byte {}", at - 2);
+      if (header.width == 0)
+        throw Error::bad_input("a JPEG whose data begins before its frame header, at byte {}", at - 2);
       if (body.empty() || byte(body, 0) < header.channels) header.whole = true;
       settle_sampling(header);
       if (blocks_of(header) / 8 > bytes.size() - at)
@@ -154,8 +155,8 @@ Header read_header(std::string_view bytes) {
   if (bytes.size() >= 3 && byte(bytes, 0) == 0xff && byte(bytes, 1) == 0xd8) return read_jpeg(bytes);
   if (bytes.starts_with(kPng)) return read_png(bytes);
   if (is_tiff(bytes)) return read_tiff_as_picture(bytes);
-  if (bytes.empty()) throw Error::bad_input("no picture: it is empty");
-  throw Error::bad_input("neither JPEG nor PNG nor TIFF: {} bytes that begin with {:02x} {:02x}", bytes.size(),
+  if (bytes.empty()) throw Error::bad_input("the picture is empty");
+  throw Error::bad_input("not a JPEG, PNG or TIFF: {} bytes that begin with {:02x} {:02x}", bytes.size(),
                          byte(bytes, 0), byte(bytes, std::min<std::size_t>(1, bytes.size() - 1)));
 }
 

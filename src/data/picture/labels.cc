@@ -15,7 +15,7 @@ void copy_flags(const Array& labels, std::span<float> into) {
 
 void write_flags(const Array& labels, std::span<float> into) {
   if (labels.size() != into.size())
-    throw Error::bad_input("'labels' is {}, where there are {} classes", to_text(labels.type(), labels.shape()),
+    throw Error::bad_input("'labels' is {}, but there are {} classes", to_text(labels.type(), labels.shape()),
                            into.size());
   switch (labels.type()) {
     case Type::F32: return copy_flags<float>(labels, into);
@@ -23,7 +23,7 @@ void write_flags(const Array& labels, std::span<float> into) {
     case Type::I32: return copy_flags<std::int32_t>(labels, into);
     case Type::I64: return copy_flags<std::int64_t>(labels, into);
     default:
-      throw Error::bad_input("'labels' is {}: it must be f32, u8, i32 or i64", to_text(labels.type(), labels.shape()));
+      throw Error::bad_input("'labels' must be f32, u8, i32 or i64, got {}", to_text(labels.type(), labels.shape()));
   }
 }
 
@@ -34,7 +34,7 @@ void write_target(const Sample& stored, const SampleKind& kind, const SampleSpac
   if (kind.target != Target::Class) return;
   const double number = stored.at("class").number();
   if (!(number >= 0 && number < static_cast<double>(kind.classes)) || number != std::floor(number))
-    throw Error::bad_input("class {} of a sample is not one of the {} from 0 to {}", number, kind.classes,
+    throw Error::bad_input("class {} is out of range; there are {} classes, from 0 to {}", number, kind.classes,
                            kind.classes - 1);
   into.classes[0] = static_cast<std::int64_t>(number);
 }

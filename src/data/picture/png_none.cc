@@ -6,7 +6,7 @@ namespace ronde::data::picture {
 namespace {
 
 [[noreturn]] void missing() {
-  throw Error::bad_input("this build of Ronde was made without libpng (Debian: libpng-dev) and cannot read PNGs");
+  throw Error::bad_input("Ronde was built without libpng (Debian: libpng-dev) and cannot read PNGs");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Pixels shrink(Pixels pixels, int short_side) {
 }
 
 std::string reencode_jpeg(std::string_view bytes, int short_side, int quality) {
-  if (short_side < 1) throw Error::bad_input("a picture cannot have a short side of {} pixels", short_side);
+  if (short_side < 1) throw Error::bad_input("invalid short side of a picture: {} pixels", short_side);
   const bool grey = read_header(bytes).channels <= 2;
   return encode_jpeg(shrink(decode_pixels(bytes, grey ? 1 : 3), short_side), {.quality = quality});
 }

@@ -42,9 +42,9 @@ TEST(EncodeJpeg, ComesBackAlmostAsItWas) {
 
 TEST(EncodeJpeg, RefusesWhatNoJpegCanHold) {
   EXPECT_EQ(message_of([] { (void)encode_jpeg({.width = 70000, .height = 1}); }),
-            "a picture of 70000 x 1 pixels cannot be a JPEG");
+            "a picture of 70000 x 1 pixels cannot be written as a JPEG");
   EXPECT_EQ(message_of([] { (void)encode_jpeg({.width = 0, .height = 1}); }),
-            "a picture of 0 x 1 pixels cannot be a JPEG");
+            "a picture of 0 x 1 pixels cannot be written as a JPEG");
 }
 
 TEST(Shrink, AveragesAndNeverEnlarges) {
@@ -74,7 +74,8 @@ TEST(Reencode, IsABaselineJpegOfThatShortSide) {
     EXPECT_LT(mean_difference(decode_pixels(stored), shrink(picture, 40)), 3.0);
   }
   EXPECT_EQ(read_header(reencode_jpeg(encode_jpeg(gradient(50, 60, 1)), 25, 90)).channels, 1);
-  EXPECT_NE(message_of([] { (void)reencode_jpeg("GIF89a", 40, 90); }).find("neither JPEG nor PNG"), std::string::npos);
+  EXPECT_NE(message_of([] { (void)reencode_jpeg("GIF89a", 40, 90); }).find("not a JPEG, PNG or TIFF"),
+            std::string::npos);
   EXPECT_NE(message_of([&] { (void)reencode_jpeg(progressive, 0, 90); }).find("short side"), std::string::npos);
 }
 

@@ -82,7 +82,7 @@ Type type_in(TIFF* tiff) {
   if (bits == 16 && format == SAMPLEFORMAT_UINT) return Type::U16;
   if (bits == 16 && format == SAMPLEFORMAT_INT) return Type::I16;
   if (bits == 32 && format == SAMPLEFORMAT_IEEEFP) return Type::F32;
-  throw Error::bad_input("a TIFF of {} bits a number, in format {}: only u8, u16, i16 and f32 can be read", bits,
+  throw Error::bad_input("a TIFF of {} bits per value, in format {}: only u8, u16, i16 and f32 can be read", bits,
                          format);
 }
 
@@ -104,8 +104,8 @@ TiffHeader size_in(TIFF* tiff) {
   constexpr std::uint32_t kMost = 1 << 20;
   if (width < 1 || height < 1 || width > kMost || height > kMost || channels < 1 || channels > 1024 ||
       std::size_t{width} * height * channels > kMostValues)
-    throw Error::bad_input("a TIFF of {} x {} pixels and {} channels: there may be {} numbers", width, height, channels,
-                           kMostValues);
+    throw Error::bad_input("a TIFF of {} x {} pixels and {} channels: too large, the limit is {} values", width, height,
+                           channels, kMostValues);
   TiffHeader header{.width = static_cast<int>(width), .height = static_cast<int>(height), .channels = channels};
   header.type = type_in(tiff);
   header.colours = colours_in(tiff, channels, header.type);
@@ -183,7 +183,7 @@ class Pieces {
     }
     constexpr std::uint32_t kMost = 1 << 20;
     if (across < 1 || down < 1 || across > kMost || down > kMost || bytes_of(across, down) > kMostValues)
-      throw Error::bad_input("a TIFF in pieces of {} x {} pixels", across, down);
+      throw Error::bad_input("a TIFF in tiles of {} x {} pixels", across, down);
     across_ = static_cast<int>(across);
     down_ = static_cast<int>(down);
   }
@@ -268,7 +268,7 @@ TiffHeader read_tiff_picture(std::string_view bytes, std::vector<std::uint8_t>& 
 
 void check_is_picture(const TiffHeader& header) {
   if (header.colours == TiffHeader::Colours::None)
-    throw Error::bad_input("a TIFF of {} {} values a pixel: pictures are grey or RGB, of 8 bits", header.channels,
+    throw Error::bad_input("a TIFF of {} {} values per pixel: pictures must be grey or RGB, of 8 bits", header.channels,
                            to_text(header.type, {}));
 }
 

@@ -6,8 +6,7 @@ namespace ronde::data::picture {
 namespace {
 
 [[noreturn]] void missing() {
-  throw Error::bad_input(
-      "this build of Ronde was made without libtiff 4.5 (Debian: libtiff-dev) and cannot read TIFFs");
+  throw Error::bad_input("Ronde was built without libtiff 4.5 (Debian: libtiff-dev) and cannot read TIFFs");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(TiffPicture, OthersAreSomebodysData) {
   write_tiff(folder.path() / "a.tif", 4, 4, std::vector<std::uint16_t>(16, 300));
   const Array image = Array::bytes_of(read_text(folder.path() / "a.tif"));
   EXPECT_EQ(message_of([&] { (void)read_header(image.text()); }),
-            "a TIFF of 1 u16 values a pixel: pictures are grey or RGB, of 8 bits");
+            "a TIFF of 1 u16 values per pixel: pictures must be grey or RGB, of 8 bits");
   EXPECT_FALSE(files::is_decodable(image));
   files::check_picture(image);
   EXPECT_NE(message_of([] {

@@ -21,7 +21,7 @@ std::string sentence_of(const std::string& where, const Error& error) {
 void BadSamples::add(std::int64_t index, const std::string& where, const Error& error) {
   if (error.kind() != Error::Kind::BadInput) throw error;
   const std::string sentence = sentence_of(where, error);
-  if (!skip_) throw Error::bad_input("{} (data.on_error=skip goes on without such samples)", sentence);
+  if (!skip_) throw Error::bad_input("{} (set data.on_error=skip to leave out such samples)", sentence);
   const std::int64_t most = std::min(std::max(kAlways, samples_ / kShare), samples_ - 1);
   std::size_t count = 0;
   {
@@ -30,7 +30,7 @@ void BadSamples::add(std::int64_t index, const std::string& where, const Error& 
     count = known_.size();
   }
   if (static_cast<std::int64_t>(count) > most)
-    throw Error::bad_input("{} of {} cannot be read, the last: {}", counted(count, "sample"), samples_, sentence);
+    throw Error::bad_input("{} of {} cannot be read; the last error: {}", counted(count, "sample"), samples_, sentence);
   if (say_) say_(fmt::format("skipped: {}", sentence));
 }
 

@@ -77,7 +77,7 @@ PipelineBuilder::PipelineBuilder(const Origin& origin, const std::vector<Step>& 
       bad_(options.skip_bad, origin.records ? origin.records->size() : 0, options.say),
       engine_(with_ahead(options, plan_), memory_parts(origin, plan_), choice.all) {
   if (start_.seed != plan_.seed)
-    throw Error::bad_input("cannot go on from {}: the seed of this order is {}", to_text(start_), plan_.seed);
+    throw Error::bad_input("cannot continue from {}: the seed of this order is {}", to_text(start_), plan_.seed);
   if (origin_.records)
     begin_by_index();
   else

@@ -72,9 +72,8 @@ std::optional<Gate::Place> Gate::enter(std::size_t bytes, const std::stop_token&
   if (!changed_.wait(lock, stop, [&] { return fits() || stuck(); })) return {};
   if (!fits())
     throw Error::bad_input(
-        "the samples that a batch or a buffer gathers take more than the {} that data.memory leaves for them: raise "
-        "it, "
-        "or gather fewer",
+        "the samples of a batch or buffer need more than the {} that data.memory leaves for them: raise data.memory, "
+        "or use fewer samples",
         format_bytes(limit_));
   used_ += wanted;
   kept_ += wanted;

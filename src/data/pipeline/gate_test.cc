@@ -36,8 +36,8 @@ TEST(Gate, NoRoomWillComeFromThoseWhoAsk) {
   Gate gate(10, all);
   const auto first = gate.enter(6, {});
   EXPECT_EQ(message_of([&] { (void)gate.enter(6, {}); }),
-            "the samples that a batch or a buffer gathers take more than the 10 B that data.memory leaves for them: "
-            "raise it, or gather fewer");
+            "the samples of a batch or buffer need more than the 10 B that data.memory leaves for them: raise "
+            "data.memory, or use fewer samples");
   EXPECT_TRUE(gate.enter(4, {}));
 }
 

@@ -16,13 +16,14 @@ constexpr std::int64_t kLongestRun = 64;
 void check(const IssuerOptions& options) {
   const std::int64_t samples = options.view.size();
   if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks)
-    throw Error::bad_input("there is no rank {} among {}", options.rank, options.ranks);
+    throw Error::bad_input("rank {} is out of range for {} ranks", options.rank, options.ranks);
   if (options.start.epoch < 0 || options.start.position < 0 || options.start.position > samples)
-    throw Error::bad_input("{} samples cannot be read from {}", samples, to_text(options.start));
+    throw Error::bad_input("cannot read {} samples from {}", samples, to_text(options.start));
   if (!options.batches) return;
-  if (options.batches->batch < 1) throw Error::bad_input("a batch of {} samples cannot be", options.batches->batch);
+  if (options.batches->batch < 1)
+    throw Error::bad_input("batch size must be at least 1, got {}", options.batches->batch);
   if (!options.batches->keep_short && samples < options.batches->batch)
-    throw Error::bad_input("there are {} samples, fewer than one batch of {}", samples, options.batches->batch);
+    throw Error::bad_input("{} samples are fewer than one batch of {}", samples, options.batches->batch);
 }
 
 }  // namespace
@@ -42,8 +43,9 @@ Issuer::Issuer(IssuerOptions options, Budget& budget, std::stop_token stop)
       ahead_(std::max<std::size_t>(options_.ahead, 1)),
       unknown_(options_.measured) {
   if (group_bytes() >= budget_.limit())
-    throw Error::bad_input("a batch takes {}, but data.memory leaves {} for batches: raise it, or take smaller batches",
-                           format_bytes(group_bytes()), format_bytes(budget_.limit()));
+    throw Error::bad_input(
+        "a batch needs {}, but data.memory leaves {} for batches: raise data.memory, or use a smaller batch",
+        format_bytes(group_bytes()), format_bytes(budget_.limit()));
 }
 
 std::size_t Issuer::group_bytes() const {
@@ -89,8 +91,8 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
     // Those of the first run may have turned out larger than they were taken for.
     if (std::max(granted_, granted_items_ * most_each) > most && run.slot > 0)
       throw Error::bad_input(
-          "the samples of a batch take more than the {} that data.memory leaves for them: raise it, or "
-          "take smaller batches",
+          "the samples of a batch need more than the {} that data.memory leaves for them: raise data.memory, or use a "
+          "smaller batch",
           format_bytes(most));
   }
   auto reservation = acquire(alone ? most : std::min(bytes, most));

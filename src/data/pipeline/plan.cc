@@ -21,43 +21,47 @@ bool on_order(const Step& step) {
 
 void check_counts(const Step& step) {
   if (const auto* batch = std::get_if<BatchUp>(&step); batch && batch->samples < 1)
-    throw Error::bad_input("batch({}): a batch needs one sample at least", batch->samples);
+    throw Error::bad_input("batch({}): the batch size must be at least 1", batch->samples);
   if (const auto* shard = std::get_if<Shard>(&step);
       shard && (shard->ranks < 1 || shard->rank < 0 || shard->rank >= shard->ranks))
-    throw Error::bad_input("shard({0}, {1}): there is no rank {0} among {1}", shard->rank, shard->ranks);
+    throw Error::bad_input("shard({0}, {1}): rank {0} is out of range for {1} ranks", shard->rank, shard->ranks);
   if (const auto* take = std::get_if<Take>(&step); take && take->samples < 0)
-    throw Error::bad_input("take({}): write a number that is not negative", take->samples);
+    throw Error::bad_input("take({}): the number must not be negative", take->samples);
   if (const auto* skip = std::get_if<Skip>(&step); skip && skip->samples < 0)
-    throw Error::bad_input("skip({}): write a number that is not negative", skip->samples);
+    throw Error::bad_input("skip({}): the number must not be negative", skip->samples);
   if (const auto* split = std::get_if<SplitOff>(&step);
       split && !(0 <= split->from && split->from < split->to && split->to <= 100))
-    throw Error::bad_input("split({}, {}): write percentages, the smaller one first", split->from, split->to);
+    throw Error::bad_input("split({}, {}): give percentages from 0 to 100, the smaller one first", split->from,
+                           split->to);
   if (const auto* buffer = std::get_if<ShuffleBuffer>(&step); buffer && buffer->samples < 1)
-    throw Error::bad_input("shuffle_buffer({}): a buffer holds one sample at least", buffer->samples);
+    throw Error::bad_input("shuffle_buffer({}): the buffer size must be at least 1", buffer->samples);
   if (const auto* chunks = std::get_if<ShuffleChunks>(&step); chunks && chunks->window < 1)
-    throw Error::bad_input("shuffle_chunks: a window of {} chunks cannot be", chunks->window);
+    throw Error::bad_input("shuffle_chunks: the window must be at least 1, got {}", chunks->window);
   if (const auto* interleave = std::get_if<Interleave>(&step); interleave && interleave->cycle < 1)
-    throw Error::bad_input("interleave: {} datasets at a time cannot be", interleave->cycle);
+    throw Error::bad_input("interleave: the number of datasets must be at least 1, got {}", interleave->cycle);
 }
 
 void add_order(Plan& plan, const Step& step) {
   if (plan.batch) {
     if (const auto* shard = std::get_if<Shard>(&step)) {
-      if (plan.part) throw Error::bad_input("shard comes twice after batches: the first has cut them already");
+      if (plan.part)
+        throw Error::bad_input("shard occurs twice after batch: the first one has split the batches already");
       plan.part = *shard;
     } else if (is<Take, Skip>(step)) {
       plan.order_of_batches.push_back(step);
     } else {
-      throw Error::bad_input("{} comes after batch: it mixes samples, so it should come before", name(step));
+      throw Error::bad_input("{} comes after batch, but it works on samples: put it before batch", name(step));
     }
     return;
   }
   const bool first = plan.order.empty();
   if (is<ShuffleChunks>(step) && !first)
-    throw Error::bad_input("shuffle_chunks must be the first step on the order: it goes by where samples lie in files");
+    throw Error::bad_input(
+        "shuffle_chunks must come before the other steps that change the order: it goes by the positions of samples in "
+        "files");
   if (is<SplitOff>(step) && std::ranges::any_of(plan.order, [](const Step& one) { return !is<SplitOff>(one); }))
     throw Error::bad_input(
-        "split must come before shuffle, take, skip and shard: it looks at the samples as they are stored");
+        "split must come before shuffle, take, skip and shard: it selects from the samples as stored");
   plan.order.push_back(step);
 }
 
@@ -72,8 +76,8 @@ void note_seed(Plan& plan, const Step& step) {
 void add_rest(Plan& plan, const Step& step, bool& batched) {
   if (is<Shuffle, ShuffleChunks, SplitOff>(step))
     throw Error::bad_input(
-        "{} needs samples by index, but comes after a step that gives a stream: use shuffle_buffer there, or put it "
-        "first",
+        "{} needs samples by index, but comes after a step that makes a stream: use shuffle_buffer there, or move it "
+        "to the front",
         name(step));
   if (is<MapBatch, Unbatch, ToDevice>(step) && !batched)
     throw Error::bad_input("{} needs batches: put batch before it", name(step));
@@ -82,10 +86,9 @@ void add_rest(Plan& plan, const Step& step, bool& batched) {
     return;
   }
   if (is<Cache>(step))
-    throw Error::bad_input("cache needs samples by index, but comes after a step that gives a stream");
+    throw Error::bad_input("cache needs samples by index, but comes after a step that makes a stream");
   if (batched && is<BatchUp, Filter, FlatMap, Interleave, ShuffleBuffer, Map, Decode, Take, Skip, Shard>(step))
-    throw Error::bad_input("{} comes after batches were put together: put it before batch, or unbatch first",
-                           name(step));
+    throw Error::bad_input("{} comes after batch: put it before batch, or unbatch first", name(step));
   if (is<BatchUp>(step)) batched = true;
   if (is<Unbatch>(step)) batched = false;
   plan.rest.push_back(step);
@@ -101,7 +104,7 @@ Plan make_plan(const std::vector<Step>& steps, bool by_index) {
     note_seed(plan, step);
     if (const auto* repeat = std::get_if<Repeat>(&step)) {
       if (repeat->epochs < 0)
-        throw Error::bad_input("repeat({}): write a number of epochs, or 0 for ever", repeat->epochs);
+        throw Error::bad_input("repeat({}): give the number of epochs, or 0 to repeat forever", repeat->epochs);
       plan.epochs = repeat->epochs > 0 ? repeat->epochs : Plan::kForEver;
     } else if (const auto* prefetch = std::get_if<Prefetch>(&step)) {
       plan.ahead = prefetch->batches;
@@ -110,7 +113,7 @@ Plan make_plan(const std::vector<Step>& steps, bool by_index) {
     } else if (!barrier && is<Map, Decode, Cache>(step)) {
       plan.each.push_back(step);
     } else if (const auto* batch = std::get_if<BatchUp>(&step); batch && !barrier) {
-      if (plan.batch) throw Error::bad_input("batch comes twice: unbatch what the first has put together");
+      if (plan.batch) throw Error::bad_input("batch occurs twice: unbatch before the second one");
       plan.batch = *batch;
     } else {
       if (!barrier) batched = plan.batch.has_value();

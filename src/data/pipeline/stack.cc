@@ -18,9 +18,9 @@ Shape common_shape(std::span<const Item> items, const std::string& name, bool pa
     const Array& array = item.sample.at(name);
     const bool fits = pad ? array.shape().size() == shape.size() : array.shape() == shape;
     if (array.type() != first.type() || !fits)
-      throw Error::bad_input("'{}' is {} in one sample and {} in another, so they make no batch{}", name,
+      throw Error::bad_input("'{}' is {} in one sample and {} in another, so they cannot form a batch{}", name,
                              to_text(first.type(), first.shape()), to_text(array.type(), array.shape()),
-                             pad ? "" : ": bring them to one shape by map, or let batch pad them");
+                             pad ? "" : ": give them one shape with map, or let batch pad them");
     for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = std::max(shape[i], array.shape()[i]);
   }
   return shape;
@@ -75,12 +75,12 @@ std::vector<Sample> unstack(const Sample& stacked) {
   for (const Sample::Named& named : stacked.arrays()) {
     const Array& array = named.array;
     if (array.shape().empty())
-      throw Error::bad_input("'{}' is one number, so unbatch cannot take it apart", named.name);
+      throw Error::bad_input("'{}' is a single number, so unbatch cannot split it", named.name);
     const auto count = static_cast<std::size_t>(array.shape().front());
     if (singles.empty()) singles.resize(count);
     if (singles.size() != count)
-      throw Error::bad_input("'{}' has {} samples where other arrays have {}, so unbatch cannot take them apart",
-                             named.name, count, singles.size());
+      throw Error::bad_input("'{}' has {} samples but other arrays have {}, so unbatch cannot split them", named.name,
+                             count, singles.size());
     const Shape shape(array.shape().begin() + 1, array.shape().end());
     const auto owner = std::make_shared<const Array>(array);
     for (std::size_t i = 0; i < count; ++i) {
@@ -101,7 +101,7 @@ struct Named {
 };
 
 std::vector<Named> arrays_of(const SampleKind& kind) {
-  if (kind.u8) throw Error::bad_input("pictures that are left as bytes are for a Loader; a dataset normalises them");
+  if (kind.u8) throw Error::bad_input("pictures left as bytes need a Loader; a dataset normalises them");
   std::vector<Named> arrays;
   const Shape image = kind.layout == Layout::ChannelsLast ? Shape{kind.height, kind.width, kind.channels}
                                                           : Shape{kind.channels, kind.height, kind.width};

@@ -24,7 +24,7 @@ void StoredWork::read(Item& item, std::int64_t& tries) const {
 void StoredWork::replace(Item& item, std::int64_t& tries, const Error& error) const {
   bad_.add(item.draw.index, records_.where(item.draw.index), error);
   if (++tries >= issuer_.size())
-    throw Error::bad_input("none of the {} samples can be read, the last: {}: {}", issuer_.size(),
+    throw Error::bad_input("none of the {} samples can be read; the last error: {}: {}", issuer_.size(),
                            records_.where(item.draw.index), error.message());
   item.draw = issuer_.draw_at(item.draw.epoch, (item.position + tries) % issuer_.size());
   item.stands_in = true;
@@ -68,7 +68,7 @@ Budget::Reservation scratch_for(const Decoder& decoder, const Item& item, Budget
                                 const std::stop_token& stop) {
   const std::size_t bytes = decoder.scratch_bytes(item.sample, item.draw);
   if (bytes > scratch.limit())
-    throw Error::bad_input("takes {} to decode, but data.memory leaves {} for that", format_bytes(bytes),
+    throw Error::bad_input("needs {} to decode, but data.memory leaves {} for that", format_bytes(bytes),
                            format_bytes(scratch.limit()));
   // Who waits here waits for others that decode, and they wait for nobody.
   auto reservation = scratch.acquire(bytes, stop);

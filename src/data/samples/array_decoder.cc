@@ -55,14 +55,14 @@ class ArrayDecoder : public Decoder {
   void decode(const Sample& stored, const Draw&, const SampleSpace& into) const override {
     const Array& image = features_of(stored);
     if (image.shape() != shape_)
-      throw Error::bad_input("its features are {}, where those of the first sample are {}",
+      throw Error::bad_input("its features are {}, but those of the first sample are {}",
                              to_text(image.type(), image.shape()), to_text(image.type(), shape_));
     to_floats(image, into.features);
     if (kind_.target == Target::Class) into.classes[0] = class_of(stored.at("class"));
     if (kind_.target == Target::Labels) {
       const Array& labels = stored.at("labels");
       if (labels.size() != into.flags.size())
-        throw Error::bad_input("it has {} labels, where data.classes is {}", labels.size(), into.flags.size());
+        throw Error::bad_input("it has {} labels, but data.classes is {}", labels.size(), into.flags.size());
       to_floats(labels, into.flags);
     }
   }
@@ -82,10 +82,10 @@ class ArrayDecoder : public Decoder {
 }  // namespace
 
 std::unique_ptr<Decoder> make_array_decoder(const Sample& first, Target target, std::int64_t classes) {
-  if (target == Target::Mask) throw Error::bad_input("data.target = mask is not for samples from files");
+  if (target == Target::Mask) throw Error::bad_input("data.target = mask is not supported for samples from files");
   const Array& image = features_of(first);
   if (image.shape().size() > 3)
-    throw Error::bad_input("features of {} have too many dimensions: [n], [h,w] or [c,h,w] can be",
+    throw Error::bad_input("features of {} have too many dimensions: they must be [n], [h,w] or [c,h,w]",
                            to_text(image.type(), image.shape()));
   return std::make_unique<ArrayDecoder>(image.shape(), target, classes);
 }

@@ -61,7 +61,7 @@ TEST(Sample, FindsArraysByNameAndSaysWhatThereIsInstead) {
     sample.at("label");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "a sample has no 'label'; it has class, image");
+    EXPECT_EQ(error.message(), "the sample has no 'label'; it has class, image");
   }
   EXPECT_TRUE(sample.erase("image"));
   EXPECT_FALSE(sample.erase("image"));

@@ -96,8 +96,8 @@ void check_label(std::uint8_t label, std::int64_t classes, const std::string& fi
 std::unique_ptr<Source> make_picture_source(PictureSet set, const SourceOptions& options) {
   const auto all = static_cast<std::int64_t>(set.labels.size());
   if (options.samples > all)
-    throw Error::bad_input("'{}' in {} has {} samples for {}, fewer than the {} that are asked for", set.name,
-                           options.path, all, options.split == Split::Train ? "training" : "testing", options.samples);
+    throw Error::bad_input("'{}' in {} has {} samples for {}, but {} were requested", set.name, options.path, all,
+                           options.split == Split::Train ? "training" : "testing", options.samples);
   const std::int64_t size = options.samples == 0 ? all : options.samples;
   set.kind.target = options.target;
   set.normals = normals_of(set, options);

@@ -56,24 +56,23 @@ TEST_F(Mnist, ErrorsNameFileAndPlace) {
   write(two, idx_file({2}, {3, 12}));
   EXPECT_EQ(failure(), labels_file + ": sample 1 (byte 9) has label 12, but there are 10 classes, counted from 0");
   write({two.begin(), two.end() - 1}, labels);
-  EXPECT_EQ(failure(), pictures_file + ": the file ends at byte 17, but its header speaks of 18 bytes");
+  EXPECT_EQ(failure(), pictures_file + ": the file ends at byte 17, but its header announces 18 bytes");
   write({two.begin(), two.begin() + 9}, labels);
   EXPECT_EQ(failure(), pictures_file + ": the file ends at byte 9, inside its header of 16 bytes");
   write(two, idx_file({3}, {0, 1, 2}));
   EXPECT_EQ(failure(), pictures_file + " holds 2 pictures, but " + labels_file + " holds 3 labels");
   write(two, two);
-  EXPECT_EQ(failure(), labels_file +
-                           ": byte 0 should begin an IDX file of bytes in 1 dimensions (00 00 08 01), but is "
-                           "00 00 08 03");
+  EXPECT_EQ(failure(),
+            labels_file + ": byte 0: expected an IDX file of bytes in 1 dimensions (00 00 08 01), got 00 00 08 03");
   write(two, labels);
-  EXPECT_EQ(failure(3),
-            "'mnist' in " + folder.text() + " has 2 samples for training, fewer than the 3 that are asked for");
+  EXPECT_EQ(failure(3), "'mnist' in " + folder.text() + " has 2 samples for training, but 3 were requested");
   EXPECT_EQ(failure(2), "");
 }
 
 TEST(Idx, RefusesSizesThatOverflow) {
   const Content huge = idx_file({-1, -1, -1}, {});
-  EXPECT_EQ(message_of([&] { parse_idx(huge, 3, "x"); }), "x: byte 8: no file is as large as this header says");
+  EXPECT_EQ(message_of([&] { parse_idx(huge, 3, "x"); }),
+            "x: byte 8: the sizes in the header are too large for a file");
   EXPECT_EQ(message_of([&] { parse_idx(idx_file({0, 2, 2}, {}), 3, "x"); }), "x: byte 4: dimension 0 is 0");
 }
 
@@ -186,8 +185,7 @@ TEST_F(Cifar, IsNormalisedAsSomebodyAsks) {
   EXPECT_NEAR(with("unit")[0], 128 / 255.0, 1e-6);
   EXPECT_NEAR(with("0.5,0.4,0.3/0.5,0.2,0.1")[3071], (128 / 255.0 - 0.3) / 0.1, 1e-5);
   EXPECT_NEAR(with("")[0], (128 / 255.0 - 0.4914) / 0.2470, 1e-5);
-  EXPECT_EQ(message_of([&] { with("0.5,0.5/1,1"); }),
-            "data.normalize = 0.5,0.5/1,1: 2 numbers where there are 3 channels");
+  EXPECT_EQ(message_of([&] { with("0.5,0.5/1,1"); }), "data.normalize = 0.5,0.5/1,1: 2 numbers for 3 channels");
 }
 
 TEST(Change, TakesAllShiftsAndBothSides) {

@@ -90,7 +90,7 @@ std::int64_t Language::letter(std::int64_t before, std::uint64_t number) const {
 
 std::unique_ptr<Source> open_text(const SourceOptions& options) {
   if (options.classes > kMostLanguages)
-    throw Error::bad_input("'text' has {} languages at most, and data.classes is {}", kMostLanguages, options.classes);
+    throw Error::bad_input("'text' has at most {} languages, but data.classes is {}", kMostLanguages, options.classes);
   return std::make_unique<Text>(options);
 }
 

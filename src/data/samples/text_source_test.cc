@@ -97,7 +97,7 @@ TEST(Language, IsTold) {
 
 TEST(Text, RefusesMoreLanguagesThanItKeeps) {
   EXPECT_EQ(message_of([] { (void)open_text({.classes = 1001}); }),
-            "'text' has 1000 languages at most, and data.classes is 1001");
+            "'text' has at most 1000 languages, but data.classes is 1001");
 }
 
 }  // namespace

@@ -38,16 +38,16 @@ void advise_on_cache(const steps::Cache& cache, const Step* drawing, const Stora
                      std::vector<std::string>& advice) {
   if (drawing)
     advice.push_back(
-        fmt::format("cache comes after '{}', which draws at random: all epochs would see what the first has drawn; put "
-                    "cache before it",
+        fmt::format("cache comes after '{}', which is random: every epoch would repeat the random choices of the "
+                    "first; put cache before it",
                     name_of(*drawing)));
   const double needed = total_bytes(facts);
   const double room = cache.bytes > 0 ? static_cast<double>(cache.bytes) : static_cast<double>(facts.memory_free) / 2;
   if (cache.folder.empty() && room > 0 && needed > room)
-    advice.push_back(fmt::format(
-        "cache: the samples take {}, but it may use {}: {:.0f} % of them are read anew in every epoch; a folder on a "
-        "local disk holds more",
-        bytes_text(needed), bytes_text(room), 100 * (1 - room / needed)));
+    advice.push_back(
+        fmt::format("cache: the samples need {}, but the cache may use {}: {:.0f} % of them are read again in every "
+                    "epoch; a folder on a local disk holds more",
+                    bytes_text(needed), bytes_text(room), 100 * (1 - room / needed)));
 }
 
 }  // namespace
@@ -79,9 +79,8 @@ std::vector<std::string> advise_on_storage(const StorageFacts& facts) {
       facts.kind == topology::FileSystem::Kind::Parallel || facts.kind == topology::FileSystem::Kind::Network;
   if (facts.file_each && far && facts.samples >= kManyFiles && facts.mean_bytes < kSmallFile)
     advice.push_back(fmt::format(
-        "{} files of {} on {}: opening them takes about {} an epoch, most of it on the server that all jobs share; "
-        "'ronde "
-        "data pack' makes a few large files of them (on Lustre, stripe their folder first: lfs setstripe -c 8)",
+        "{} files of {} on {}: opening them takes about {} per epoch, most of it on the server that all jobs share; "
+        "'ronde data pack' makes a few large files of them (on Lustre, stripe their folder first: lfs setstripe -c 8)",
         facts.samples, bytes_text(facts.mean_bytes), facts.file_system,
         format_duration(
             std::chrono::seconds(static_cast<std::int64_t>(static_cast<double>(facts.samples) * kOpenSeconds)))));
@@ -94,22 +93,20 @@ std::vector<std::string> advise_on_steps(const std::vector<Step>& steps, const S
   bool prefetched = false;
   for (const Step& step : steps) {
     if (prefetched && !std::holds_alternative<steps::Prefetch>(step) && !std::holds_alternative<steps::Repeat>(step))
-      advice.push_back(
-          fmt::format("prefetch is not last: what {} does after it is waited for by whoever takes the batches; put "
-                      "prefetch behind it",
-                      name(step)));
+      advice.push_back(fmt::format(
+          "prefetch is not last: training waits for {}, which comes after it; put prefetch behind it", name(step)));
     if (draws(step)) drawing = &step;
     if (std::holds_alternative<steps::Prefetch>(step)) prefetched = true;
     if (const auto* cache = std::get_if<steps::Cache>(&step)) advise_on_cache(*cache, drawing, facts, advice);
     if (const auto* buffer = std::get_if<steps::ShuffleBuffer>(&step);
         buffer && facts.class_run > static_cast<std::int64_t>(buffer->samples))
-      advice.push_back(fmt::format(
-          "shuffle_buffer holds {} samples, but about {} of one class lie together: batches would have few classes; "
-          "shuffle(seed) mixes all of them and takes no memory",
-          buffer->samples, facts.class_run));
+      advice.push_back(
+          fmt::format("shuffle_buffer holds {} samples, but about {} samples of one class are stored together: batches "
+                      "would have few classes; shuffle(seed) mixes all samples and needs no memory",
+                      buffer->samples, facts.class_run));
   }
   if (!prefetched && !steps.empty())
-    advice.push_back("there is no prefetch: only one batch is prepared while another is used; end with prefetch()");
+    advice.push_back("prefetch is missing: only one batch is prepared while another is used; end with prefetch()");
   return advice;
 }
 
@@ -119,10 +116,10 @@ std::vector<std::string> advise_on_stages(const std::vector<StageStats>& stages)
     if (stage.waits || stage.samples < kTellingSamples || stage.name == "batch" || stage.name == "make") continue;
     const double each = std::chrono::duration<double>(stage.busy).count() / static_cast<double>(stage.samples);
     if (each < kHandingOnSeconds)
-      advice.push_back(fmt::format(
-          "'{}' takes {:.2f} us a sample, less than handing the sample on: as map_batch after batch it would be called "
-          "once for all of them",
-          stage.name, each * 1e6));
+      advice.push_back(
+          fmt::format("'{}' takes {:.2f} us per sample, less than passing the sample on: as map_batch after batch it "
+                      "would be called once per batch",
+                      stage.name, each * 1e6));
   }
   return advice;
 }

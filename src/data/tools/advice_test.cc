@@ -39,21 +39,24 @@ TEST(Advice, SaysNothingWhenNothingIsWrong) {
 }
 
 TEST(Advice, CacheAfterSomethingThatDraws) {
-  EXPECT_TRUE(has(only(advise_on_steps({crop(), cache("/local"), prefetch()}, kFolder)), "after 'crop', which draws"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({crop(), cache("/local"), prefetch()}, kFolder)), "after 'crop', which is random"));
 }
 
 TEST(Advice, PrefetchThatIsNotLastOrMissing) {
-  EXPECT_TRUE(has(only(advise_on_steps({prefetch(), batch(4)}, kFolder)), "prefetch is not last: what batch does"));
-  EXPECT_TRUE(has(only(advise_on_steps({batch(4)}, kFolder)), "there is no prefetch"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({prefetch(), batch(4)}, kFolder)), "prefetch is not last: training waits for batch"));
+  EXPECT_TRUE(has(only(advise_on_steps({batch(4)}, kFolder)), "prefetch is missing"));
 }
 
 TEST(Advice, BufferThatIsSmallerThanARunOfOneClass) {
-  EXPECT_TRUE(has(only(advise_on_steps({shuffle_buffer(1000, 1), prefetch()}, kFolder)), "about 1300 of one class"));
+  EXPECT_TRUE(
+      has(only(advise_on_steps({shuffle_buffer(1000, 1), prefetch()}, kFolder)), "about 1300 samples of one class"));
   EXPECT_EQ(advise_on_steps({shuffle_buffer(2000, 1), prefetch()}, kFolder).size(), 0u);
 }
 
 TEST(Advice, CacheThatIsLargerThanTheMemory) {
-  EXPECT_TRUE(has(only(advise_on_steps({cache(), prefetch()}, kFolder)), "61 % of them are read anew"));
+  EXPECT_TRUE(has(only(advise_on_steps({cache(), prefetch()}, kFolder)), "61 % of them are read again"));
   EXPECT_EQ(advise_on_steps({cache({}, std::size_t{16} << 30), prefetch()}, kFolder).size(), 0u);
 }
 
@@ -70,7 +73,7 @@ TEST(Advice, ManySmallFilesFarAway) {
 
 TEST(Advice, FunctionsThatAreCheaperThanHandingOn) {
   StageStats stage{.name = "scale", .busy = 1ms, .samples = 10'000};
-  EXPECT_TRUE(has(only(advise_on_stages({stage})), "'scale' takes 0.10 us a sample"));
+  EXPECT_TRUE(has(only(advise_on_stages({stage})), "'scale' takes 0.10 us per sample"));
   stage.busy = 1s;
   EXPECT_TRUE(advise_on_stages({stage}).empty());
 }

@@ -30,7 +30,7 @@ Converted to_pack(const Records& records, const WriterOptions& to, const Convert
                                                  .threads = options.threads,
                                                  .overwrite = options.overwrite,
                                                  .progress = options.progress});
-  if (packed.was_there) throw Error::bad_input("{} is there already, made of the same samples", to.path.string());
+  if (packed.was_there) throw Error::bad_input("{} already exists, made of the same samples", to.path.string());
   return {.samples = packed.manifest.samples(), .bytes = packed.manifest.bytes(), .went_on_at = packed.went_on_at};
 }
 
@@ -65,10 +65,10 @@ class Converter {
     if (!there(notes_path_) || !there(unfinished_paths(to_.path).data) || there(to_.path)) return;
     files::Notes earlier = read_notes();
     if (earlier.made != notes_.made)
-      throw Error::bad_input("{} was begun from {}, and this would be {}: --overwrite begins anew", to_.path.string(),
-                             earlier.made, notes_.made);
+      throw Error::bad_input("{} was started from {}, but this would be {}: use --overwrite to start over",
+                             to_.path.string(), earlier.made, notes_.made);
     if (earlier.saved.samples < 1 || earlier.saved.samples > records_.size())
-      throw Error::bad_input("{}: \"samples\" cannot be: --overwrite begins anew", notes_path_.string());
+      throw Error::bad_input("{}: \"samples\" is out of range: use --overwrite to start over", notes_path_.string());
     notes_ = std::move(earlier);
     to_.saved = notes_.saved;
     to_.first = records_.read(0);

@@ -156,8 +156,8 @@ TEST_P(ConvertKilledTest, AnotherSourceIsRefusedOrBeginsAnew) {
   message_of([&] { convert(bad, to("a"), with(2, 4000)); });
   const Made other(GetParam().format, 99);
   const std::string refused = message_of([&] { convert(other, to("a"), with(2)); });
-  EXPECT_NE(refused.find(" was begun from 100 samples of made"), std::string::npos) << refused;
-  EXPECT_NE(refused.find("--overwrite begins anew"), std::string::npos);
+  EXPECT_NE(refused.find(" was started from 100 samples of made"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("use --overwrite to start over"), std::string::npos);
   ConvertOptions overwrite = with(2, 4000);
   overwrite.overwrite = true;  // of the same source, it goes on
   EXPECT_GT(convert(Made(GetParam().format, 100), to("a"), overwrite).went_on_at, 0);
@@ -191,8 +191,8 @@ TEST(ConvertNotes, AreReadBackAndChecked) {
   const files::Notes notes{.made = "of \"x\"", .saved = {.samples = 7, .files = {{"a.part", 12}}}, .bytes = 99};
   EXPECT_EQ(files::parse_notes(files::to_json(notes), "n"), notes);
   for (const auto& [text, why] : std::map<std::string, std::string>{
-           {"{", "n: byte 2: this is no JSON"},
-           {R"({"made": "x", "samples": -1, "bytes": 0, "files": []})", "n: \"samples\" is no number of things"},
+           {"{", "n: byte 2: not valid JSON"},
+           {R"({"made": "x", "samples": -1, "bytes": 0, "files": []})", "n: \"samples\" is not a count"},
            {R"({"made": "x", "samples": 1, "bytes": 0, "files": [{"file": "../a", "bytes": 0}]})",
             "n: \"file\" is not the name of a file"}})
     EXPECT_EQ(message_of([&, given = text] { files::parse_notes(given, "n"); }), why);

@@ -122,7 +122,7 @@ TEST(Convert, ImagesBecomeFilesInFolders) {
   EXPECT_EQ(read_text(folder.path() / "a" / "bee" / "s4.jpg"), jpeg(4));
   const auto writer = make_writer({.path = folder.path() / "b", .format = "images"});
   EXPECT_EQ(message_of([&] { writer->add(pixels(0), "k"); }),
-            "sample 'k' has no encoded picture (JPEG, PNG, TIFF) that could become a file");
+            "sample 'k' has no encoded picture (JPEG, PNG, TIFF) to write to a file");
 }
 
 TEST(Convert, ManyRecordsAreSeveralShardsOnlyWhenLarge) {
@@ -137,7 +137,7 @@ TEST(Convert, NothingIsWrittenOverAndNothingHalf) {
   const Folder folder;
   write(folder.path() / "a.h5", "hdf5", 3, picture_of);
   EXPECT_EQ(message_of([&] { write(folder.path() / "a.h5", "hdf5", 3, picture_of); }),
-            folder.text() + "/a.h5 is there already, and nothing is written over");
+            folder.text() + "/a.h5 already exists and is not overwritten");
   const auto error =
       message_of([&] { convert({.path = folder.path() / "a.h5"}, {.path = folder.path() / "b", .format = "npy"}); });
   EXPECT_NE(error.find("a.h5 (sample 0): sample 's0.jpg' is an encoded picture"), std::string::npos);
@@ -145,9 +145,9 @@ TEST(Convert, NothingIsWrittenOverAndNothingHalf) {
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++left;
   EXPECT_EQ(left, 1u);
   EXPECT_EQ(message_of([&] { make_writer({.path = folder.path() / "x", .format = "hdf"}); }),
-            "'hdf' is no format that can be written; did you mean hdf5?");
+            "cannot write the format 'hdf'; did you mean hdf5?");
   EXPECT_EQ(message_of([&] { make_writer({.path = folder.path() / "a.h5" / "x", .format = "npy"}); }),
-            folder.text() + "/a.h5/x cannot be written: Not a directory");
+            "cannot write " + folder.text() + "/a.h5/x: Not a directory");
 }
 
 TEST(Convert, SamplesMustBeAlikeWhereTheFormatNeedsIt) {
@@ -155,11 +155,13 @@ TEST(Convert, SamplesMustBeAlikeWhereTheFormatNeedsIt) {
   const auto writer = make_writer({.path = folder.path() / "a", .format = "npy"});
   writer->add(pixels(0), "first");
   EXPECT_EQ(message_of([&] { writer->add(numbers(1), "second"); }),
-            "sample 'second' has an array 'features', which 'first' has not; this format needs it in all of them");
+            "sample 'second' has an array 'features', but 'first' does not; this format needs the same arrays in all "
+            "samples");
   Sample larger = pixels(0);
   larger.set("image", Array(Type::U8, {2, 2, 1}));
-  EXPECT_EQ(message_of([&] { writer->add(larger, "third"); }),
-            "'image' of sample 'third' is u8[2,2,1], but of 'first' u8[1,2,1]; this format needs them the same");
+  EXPECT_EQ(
+      message_of([&] { writer->add(larger, "third"); }),
+      "'image' of sample 'third' is u8[2,2,1], but that of 'first' is u8[1,2,1]; this format needs one type and shape");
 }
 
 }  // namespace

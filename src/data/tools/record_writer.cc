@@ -31,7 +31,7 @@ constexpr auto kFormats = std::to_array<Format>({
 // Without a slash at its end.
 std::filesystem::path plain_path(std::filesystem::path path) {
   while (path.has_relative_path() && !path.has_filename()) path = path.parent_path();  // a/b/
-  if (!path.has_filename()) throw Error::bad_input("no path says where to write");
+  if (!path.has_filename()) throw Error::bad_input("missing output path");
   return path;
 }
 
@@ -68,7 +68,7 @@ class WholeOrNothing : public RecordWriter {
     if (std::filesystem::is_regular_file(part_, failure) && std::filesystem::exists(names, failure))
       std::filesystem::rename(names, path_.string() + ".classes.txt", failure);
     if (!failure) std::filesystem::rename(part_, path_, failure);
-    if (failure) throw Error::system(failure.value(), "cannot give {} its name", path_.string());
+    if (failure) throw Error::system(failure.value(), "cannot rename the finished file to {}", path_.string());
     remove_unfinished(path_);
   }
 
@@ -106,20 +106,20 @@ std::unique_ptr<RecordWriter> make_writer(const WriterOptions& options) {
   if (found == kFormats.end()) {
     const auto names = writer_formats();
     const auto meant = nearest(options.format, names);
-    throw Error::bad_input("'{}' is no format that can be written; {}", options.format,
-                           meant ? "did you mean " + *meant + "?" : "there are " + join(names, ", "));
+    throw Error::bad_input("cannot write the format '{}'; {}", options.format,
+                           meant ? "did you mean " + *meant + "?" : "choose one of " + join(names, ", "));
   }
   WriterOptions plain = options;
   plain.path = plain_path(options.path);
   std::error_code failure;
   if (std::filesystem::exists(std::filesystem::symlink_status(plain.path, failure)))
-    throw Error::bad_input("{} is there already, and nothing is written over", plain.path.string());
+    throw Error::bad_input("{} already exists and is not overwritten", plain.path.string());
   if (failure && failure != std::errc::no_such_file_or_directory)
-    throw Error::bad_input("{} cannot be written: {}", plain.path.string(), failure.message());
+    throw Error::bad_input("cannot write {}: {}", plain.path.string(), failure.message());
   const std::filesystem::path folder = plain.path.parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, failure);
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw Error::bad_input("{} cannot be written: {} is no folder", plain.path.string(), folder.string());
+    throw Error::bad_input("cannot write {}: {} is not a folder", plain.path.string(), folder.string());
   return std::make_unique<WholeOrNothing>(*found, plain);
 }
 

@@ -56,7 +56,7 @@ class Verifier {
     const Array* label = sample.find("class");
     if (label == nullptr || label->size() != 1) return;
     if (const double number = label->number(); number < 0 || (classes_ > 0 && number >= classes_))
-      throw Error::bad_input("its class is {}, and there are {} classes", number, classes_);
+      throw Error::bad_input("its class is {}, but there are {} classes", number, classes_);
   }
 
   const VerifyOptions& options_;
@@ -81,7 +81,7 @@ void verify_shards(const VerifyOptions& options, Verification& found) {
     std::string why;
     try {
       if (files::checksum_of_file(path) != shard.crc)
-        why = fmt::format("the checksum of the whole file is not that of {}", files::kPackManifest);
+        why = fmt::format("the checksum of the file differs from that in {}", files::kPackManifest);
     } catch (const Error& error) {
       why = error.message();
     }

@@ -53,7 +53,7 @@ TEST_F(VerifyTest, EveryBadSampleIsNamed) {
   ASSERT_EQ(found.bad.size(), 4u);  // two records, two files
   EXPECT_EQ(found.bad[0].index, 0);
   EXPECT_EQ(found.bad[0].where, shard(0) + " at byte 64");
-  EXPECT_EQ(found.bad[0].why, shard(0) + ": byte 64: the checksum of record 0 does not fit");
+  EXPECT_EQ(found.bad[0].why, shard(0) + ": byte 64: the checksum of record 0 does not match");
   EXPECT_EQ(found.bad[1].where, shard(1) + " at byte 64");
   EXPECT_EQ(found.bad[2].index, -1);
 }
@@ -69,7 +69,7 @@ TEST_F(VerifyTest, BytesThatNoRecordCoversAreCheckedToo) {
   const Verification found = verify({.records = {.path = path()}});
   ASSERT_EQ(found.bad.size(), 1u);
   EXPECT_EQ(found.bad[0].where, shard(0));
-  EXPECT_EQ(found.bad[0].why, "the checksum of the whole file is not that of pack.json");
+  EXPECT_EQ(found.bad[0].why, "the checksum of the file differs from that in pack.json");
 }
 
 TEST_F(VerifyTest, DamagedIndexSpoilsItsShardAlone) {

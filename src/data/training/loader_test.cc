@@ -259,10 +259,10 @@ TEST(Loader, RanksWithoutAnySampleStillGetTheirBatches) {
 
 TEST(Loader, RefusesWhatCannotBe) {
   const Numbers source(10);
-  EXPECT_EQ(message_of([&] { Loader(source, {.batch = 0}); }), "a batch of 0 samples cannot be");
-  EXPECT_EQ(message_of([&] { Loader(source, {.rank = 2, .ranks = 2}); }), "there is no rank 2 among 2");
+  EXPECT_EQ(message_of([&] { Loader(source, {.batch = 0}); }), "batch size must be at least 1, got 0");
+  EXPECT_EQ(message_of([&] { Loader(source, {.rank = 2, .ranks = 2}); }), "rank 2 is out of range for 2 ranks");
   EXPECT_EQ(message_of([&] { Loader(source, {.start = {.position = 11}}); }),
-            "'numbers' with 10 samples cannot be read from epoch=0 position=11 seed=0");
+            "'numbers' with 10 samples cannot continue from epoch=0 position=11 seed=0");
   EXPECT_EQ(message_of([&] { Loader(source, {.batch = 11, .keep_short = false}); }),
             "'numbers' has 10 samples, fewer than one batch of 11");
 }

@@ -20,24 +20,23 @@ std::string failure_of(const SourceOptions& options) {
 }
 
 TEST(OpenSource, SuggestsWhatWasMeant) {
-  EXPECT_EQ(failure_of({.name = "mnits"}), "there is no data set 'mnits'; did you mean mnist?");
+  EXPECT_EQ(failure_of({.name = "mnits"}), "unknown data set 'mnits'; did you mean mnist?");
   EXPECT_EQ(failure_of({.name = "imagenet"}),
-            "there is no data set 'imagenet'; there are glyphs, text, mnist, cifar10, random, "
-            "images, pack, tar, tfrecord, lmdb, hdf5, csv, npy, bigearthnet");
+            "unknown data set 'imagenet'; choose one of glyphs, text, mnist, cifar10, random, images, pack, tar, "
+            "tfrecord, lmdb, hdf5, csv, npy, bigearthnet");
 }
 
 TEST(OpenSource, SaysWhichFilesItLookedForAndWhere) {
   const Folder folder;
   EXPECT_EQ(failure_of({.name = "mnist", .path = folder.text()}),
-            "'mnist' is not in " + folder.text() +
-                ": the folder holds no train-images-idx3-ubyte or train-images.idx3-ubyte (nor one ending in .gz); "
-                "data.path says where its files are");
+            "cannot find 'mnist' in " + folder.text() +
+                ": the folder holds no train-images-idx3-ubyte or train-images.idx3-ubyte (nor one ending in .gz); set "
+                "data.path to the folder that holds its files");
   EXPECT_EQ(failure_of({.name = "cifar10", .path = "/nowhere", .split = Split::Test}),
-            "'cifar10' is not in /nowhere: there is no folder with test_batch.bin (nor one ending in .gz); data.path "
-            "says where its files are");
+            "cannot find 'cifar10' in /nowhere: there is no folder with test_batch.bin (nor one ending in .gz); set "
+            "data.path to the folder that holds its files");
   EXPECT_EQ(failure_of({.name = "mnist"}),
-            "'mnist' is read from files, and data.path does not say which folder holds them "
-            "(train-images-idx3-ubyte, ...)");
+            "'mnist' is read from files: set data.path to the folder that holds them (train-images-idx3-ubyte, ...)");
 }
 
 TEST(OpenSource, RefusesWhatCannotBe) {
@@ -77,16 +76,16 @@ TEST(OpenSource, KnowsWhatBecomesOfItsSamples) {
 
 TEST(OpenSource, RefusesTargetsThatAreNotThere) {
   EXPECT_EQ(failure_of({.name = "mnist", .target = Target::Mask}),
-            "'mnist' has no target 'mask'; data.target can be class, input");
+            "'mnist' has no target 'mask'; set data.target to one of class, input");
   EXPECT_EQ(failure_of({.name = "text", .target = Target::Labels}),
-            "'text' has no target 'labels'; data.target can be class");
+            "'text' has no target 'labels'; set data.target to one of class");
 }
 
 TEST(Targets, HaveNames) {
   for (const Target target : {Target::Class, Target::Labels, Target::Mask, Target::Input})
     EXPECT_EQ(parse_target(name(target)), target);
   EXPECT_EQ(message_of([] { (void)parse_target("masks"); }),
-            "data.target is 'masks', but can be class, labels, mask or input");
+            "data.target must be class, labels, mask or input, got 'masks'");
 }
 
 TEST(RandomSource, IsDeterministicAndFilledOnce) {

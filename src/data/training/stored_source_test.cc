@@ -112,7 +112,7 @@ TEST(StoredSource, PictureThatMemoryCannotHoldIsNamed) {
 TEST(StoredSource, BatchThatMemoryCannotHoldIsRefusedAtOnce) {
   const StoredSource source({std::make_shared<Numbered>(400), std::make_shared<Counting>(1000), 1}, 0);
   const std::string text = message_of([&] { Loader(source, {.batch = 400, .pipeline = {.memory = 4 << 20}}); });
-  EXPECT_NE(text.find("a batch takes 15 MiB, but data.memory leaves 3 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("a batch needs 15 MiB, but data.memory leaves 3 MiB"), std::string::npos) << text;
 }
 
 TEST(StoredSource, SameSamplesForAnyNumberOfThreadsAndRanks) {
@@ -251,7 +251,7 @@ TEST(StoredSource, TestSamplesAreWhereOneWouldLook) {
   fs::create_directories(root / "val");
   EXPECT_EQ(path(Split::Train), root / "train");
   EXPECT_EQ(path(Split::Test), root / "val");
-  EXPECT_NE(message_of([] { stored_path({.name = "images"}); }).find("data.path must say"), std::string::npos);
+  EXPECT_NE(message_of([] { stored_path({.name = "images"}); }).find("set data.path"), std::string::npos);
 }
 
 TEST(StoredSource, PartsOfASplitShareTheFiles) {

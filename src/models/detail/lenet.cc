@@ -15,7 +15,7 @@ LeNet::LeNet(const ModelOptions& options)
     : conv1_(register_module("conv1", torch::nn::Conv2d(options.channels, 20, 5))),
       conv2_(register_module("conv2", torch::nn::Conv2d(20, 50, 5))) {
   if (options.height < 16 || options.width < 16)
-    throw Error::bad_input("model lenet needs inputs of at least 16 x 16, not {} x {}", options.height, options.width);
+    throw Error::bad_input("model lenet needs inputs of at least 16 x 16, got {} x {}", options.height, options.width);
   const std::int64_t features = 50 * after_convolutions(options.height) * after_convolutions(options.width);
   fc1_ = register_module("fc1", torch::nn::Linear(features, 500));
   fc2_ = register_module("fc2", torch::nn::Linear(500, options.classes));

@@ -53,7 +53,7 @@ class Reader {
   Reader(std::string_view text, std::uint64_t data_bytes, const std::string& file)
       : data_bytes_(data_bytes), file_(file) {
     const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) throw Error::bad_input("{}: its header is no JSON object", file_);
+    if (!json.is_object()) throw Error::bad_input("{}: its header is not a JSON object", file_);
     for (const auto& [name, value] : json.items()) {
       if (name == kMetadata)
         read_metadata(value);
@@ -69,9 +69,9 @@ class Reader {
 
  private:
   void read_metadata(const Json& value) {
-    if (!value.is_object()) throw Error::bad_input("{}: {} in its header is no JSON object", file_, kMetadata);
+    if (!value.is_object()) throw Error::bad_input("{}: {} in its header is not a JSON object", file_, kMetadata);
     for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) throw Error::bad_input("{}: {} '{}' in its header is no text", file_, kMetadata, key);
+      if (!text.is_string()) throw Error::bad_input("{}: {} '{}' in its header is not a string", file_, kMetadata, key);
       header_.metadata[key] = text.get<std::string>();
     }
   }
@@ -87,7 +87,7 @@ class Reader {
     const auto known =
         std::ranges::find(kTypes, std::string_view(type->get_ref<const std::string&>()), &TypeName::name);
     if (known == kTypes.end())
-      throw Error::bad_input("{}: tensor '{}' is of type {}, which is not known", file_, name, type->dump());
+      throw Error::bad_input("{}: tensor '{}' has the unknown type {}", file_, name, type->dump());
     tensor.type = known->type;
     if (shape == value.end() || !numbers(*shape)) throw wrong("shape");
     for (const Json& extent : *shape) tensor.shape.push_back(extent.get<std::int64_t>());
@@ -107,8 +107,9 @@ class Reader {
 
   void check_extent(const StoredTensor& tensor) const {
     if (tensor.begin > tensor.end || tensor.end > data_bytes_)
-      throw Error::bad_input("{}: tensor '{}' lies at bytes {} to {} of the values, of which there are {}: cut short?",
-                             file_, tensor.name, tensor.begin, tensor.end, data_bytes_);
+      throw Error::bad_input(
+          "{}: tensor '{}' is at bytes {} to {} of the data, which has {} bytes; is the file truncated?", file_,
+          tensor.name, tensor.begin, tensor.end, data_bytes_);
     const auto bytes = bytes_of(tensor);
     if (!bytes || *bytes != tensor.end - tensor.begin)
       throw Error::bad_input("{}: tensor '{}' of type {} and shape {} cannot have {} bytes", file_, tensor.name,
@@ -121,12 +122,12 @@ class Reader {
     std::uint64_t at = 0;
     for (const StoredTensor& tensor : header_.tensors) {
       if (tensor.begin != at)
-        throw Error::bad_input("{}: tensor '{}' begins at byte {} of the values, and the one before it ends at {}",
-                               file_, tensor.name, tensor.begin, at);
+        throw Error::bad_input("{}: tensor '{}' begins at byte {} of the data, but the one before it ends at {}", file_,
+                               tensor.name, tensor.begin, at);
       at = tensor.end;
     }
     if (at != data_bytes_)
-      throw Error::bad_input("{}: the last tensor ends at byte {} of the values, of which there are {}", file_, at,
+      throw Error::bad_input("{}: the last tensor ends at byte {} of the data, which has {} bytes", file_, at,
                              data_bytes_);
   }
 

@@ -37,7 +37,7 @@ torch::Tensor DoubleConv::forward(torch::Tensor input) {
 
 UNet::UNet(const ModelOptions& options) : recompute_(options.recompute) {
   if (options.height < 1 << kTimesDown || options.width < 1 << kTimesDown)
-    throw Error::bad_input("model unet needs inputs of at least {0} x {0}, not {1} x {2}", 1 << kTimesDown,
+    throw Error::bad_input("model unet needs inputs of at least {0} x {0}, got {1} x {2}", 1 << kTimesDown,
                            options.height, options.width);
   const std::int64_t filters = options.filters > 0 ? options.filters : 64;
   const auto block = [&](const std::string& name, std::int64_t in, std::int64_t out) {

@@ -41,7 +41,7 @@ void ArenaAllocator::hook() {
     c10::SetAllocator(c10::DeviceType::CPU, this, kPriority);
   });
   if (c10::GetAllocator(c10::DeviceType::CPU) != this)
-    throw Error::bad_input("another library has set an allocator for CPU tensors that torch prefers to ronde's");
+    throw Error::bad_input("another library has set an allocator for CPU tensors that takes precedence over Ronde's");
 }
 
 void ArenaAllocator::turn_on(std::size_t smallest, std::uint64_t limit) {
@@ -93,7 +93,7 @@ void* ArenaAllocator::from_scope(ScopeMemory& scope, std::size_t bytes) {
   if (!meter_.allows(bytes) || scope.used_up.exchange(true)) return nullptr;
   scope.range.trim();
   if (void* const memory = scope.range.allocate(bytes)) return memory;
-  scope.log.warn("no {} left of the memory that ranks of this node share: gradients go elsewhere, and are copied",
+  scope.log.warn("shared memory of this node has no {} left: further gradients use private memory and are copied",
                  format_bytes(bytes));
   return nullptr;
 }
@@ -130,11 +130,12 @@ void ArenaAllocator::free(void* memory) {
 void ArenaAllocator::fail(std::size_t bytes) const {
   c10::profiledCPUMemoryReporter().OutOfMemory(bytes);
   if (meter_.limit() == 0)
-    throw Error::system(ENOMEM, "no memory for a tensor of {}, beside the {} that tensors use", format_bytes(bytes),
-                        format_bytes(meter_.in_use()));
-  throw Error(Error::Kind::System,
-              fmt::format("a tensor of {} does not fit: tensors use {}, and memory.limit is {}", format_bytes(bytes),
-                          format_bytes(meter_.in_use()), format_bytes(meter_.limit())));
+    throw Error::system(ENOMEM, "out of memory: cannot allocate a tensor of {}; tensors already use {}",
+                        format_bytes(bytes), format_bytes(meter_.in_use()));
+  throw Error(
+      Error::Kind::System,
+      fmt::format("out of memory: cannot allocate a tensor of {}; tensors already use {}, and memory.limit is {}",
+                  format_bytes(bytes), format_bytes(meter_.in_use()), format_bytes(meter_.limit())));
 }
 
 }  // namespace ronde::parallel::detail

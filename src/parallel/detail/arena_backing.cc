@@ -20,7 +20,7 @@ std::pair<std::byte*, std::size_t> reserve(std::size_t most) {
   for (std::size_t bytes = std::max(most, kLeast) / kStep * kStep;; bytes = bytes / 2 / kStep * kStep) {
     void* data = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data != MAP_FAILED) return {static_cast<std::byte*>(data), bytes};
-    if (bytes / 2 < kLeast) throw Error::system(errno, "cannot reserve {} of addresses", format_bytes(bytes));
+    if (bytes / 2 < kLeast) throw Error::system(errno, "cannot reserve {} of address space", format_bytes(bytes));
   }
 }
 

@@ -82,7 +82,7 @@ void ArenaPool::free(void* block) {
   std::lock_guard lock(mutex_);
   const auto found = blocks_.find(static_cast<std::size_t>(static_cast<std::byte*>(block) - backing_->data()));
   if (found == blocks_.end() || found->second.state != State::Used)
-    throw Error(Error::Kind::Bug, "memory given back to an arena that has not handed it out");
+    throw Error(Error::Kind::Bug, "an arena got back memory that it did not allocate");
   const auto [offset, old] = *found;
   meter_.disuse(old.bytes);
   --used_;

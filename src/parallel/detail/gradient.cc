@@ -64,7 +64,8 @@ std::vector<comm::Request> Gradient::requests(const Wire& wire) {
   was_sparse_ = gradient.is_sparse() || sparse_again_;
   if (gradient.is_sparse()) {
     if (wire.op == comm::ReduceOp::Adasum)
-      throw Error::bad_input("the gradient of '{}' is sparse, which Adasum cannot add: ask for sparse_as_dense", name_);
+      throw Error::bad_input("the gradient of '{}' is sparse, but Adasum needs dense gradients: set sparse_as_dense",
+                             name_);
     const torch::Tensor merged = gradient.coalesce().cpu();
     return {gather(name_ + ".indices", merged.indices().t().contiguous()),
             gather(name_ + ".values", merged.values().contiguous())};

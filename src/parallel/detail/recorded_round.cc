@@ -52,7 +52,7 @@ void RecordedRound::begin() {
 void RecordedRound::made(const torch::Tensor& parameter) {
   const auto found = bucket_of_.find(parameter.unsafeGetTensorImpl());
   if (found == bucket_of_.end())
-    throw Error::bad_input("a parameter of shape {} has begun to require a gradient since exchanges were fixed",
+    throw Error::bad_input("a parameter of shape {} requires a gradient only since the exchange was recorded",
                            c10::str(parameter.sizes()));
   Bucket& bucket = buckets_[found->second];
   if (bucket.missing == 0 || --bucket.missing > 0) return;
@@ -66,7 +66,7 @@ RecordedRound::Gradients RecordedRound::gradients_of(const Bucket& bucket) const
     const auto& [name, parameter] = parameters_[i];
     gradients.push_back(parameter.grad());
     if (!gradients.back().defined() || gradients.back().is_sparse() || bucket.missing > 0)
-      throw Error::bad_input("'{}' has got no dense gradient, so that the exchange cannot be recorded", name);
+      throw Error::bad_input("'{}' has no dense gradient, so the exchange cannot be recorded", name);
   }
   return gradients;
 }

@@ -106,7 +106,7 @@ TEST_P(Recorded, AParameterWithoutAGradientIsNamed) {
       rank.optimizer.synchronize();
       FAIL();
     } catch (const Error& error) {
-      EXPECT_NE(error.message().find("has got no dense gradient"), std::string::npos) << error.message();
+      EXPECT_NE(error.message().find("has no dense gradient"), std::string::npos) << error.message();
     }
   });
 }
@@ -124,7 +124,7 @@ TEST(RecordedOptions, AGradientThatOnlyOthersHaveIsMissed) {
     optimizer.synchronize();
     EXPECT_TRUE(second->weight.grad().defined());
     EXPECT_EQ(optimizer.why_not_reduced_by(),
-              engine.rank() == 0 ? "" : "'1.weight' has not got a dense gradient in each backward pass");
+              engine.rank() == 0 ? "" : "'1.weight' does not have a dense gradient in each backward pass");
     optimizer.step();
   });
 }

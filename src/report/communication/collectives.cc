@@ -76,35 +76,38 @@ CollectiveKind& kind_of(const trace::Run& run, const MatchedCollective& matched,
 
 std::string fit_text(const CollectiveFit& fit) {
   if (fit.bandwidth_gb_s <= 0)
-    return fmt::format(" Sizes make no difference to their time: each costs {} of latency.",
+    return fmt::format(" Their time does not depend on size: each costs {} of latency.",
                        amount_text(fit.latency_us, "us"));
   return fmt::format(
-      " Fitted, an allreduce takes {} and its bytes at {}: below {} latency costs more than bandwidth{}.",
+      " Fit: an allreduce costs {} of latency and moves its bytes at {}; below {} latency costs more than bandwidth{}.",
       amount_text(fit.latency_us, "us"), amount_text(fit.bandwidth_gb_s, "GB/s"), size_text(fit.crossover_bytes),
-      fit.error > kMuchError ? "; times scatter, so this is rough" : "");
+      fit.error > kMuchError ? "; times vary, so the fit is rough" : "");
 }
 
 std::string text_of(const Collectives& all, const trace::Run& run, const MeasuredAllreduce& measured) {
   if (all.kinds.empty())
-    return run.world_size < 2 ? "One rank: nothing is exchanged." : "No collective was recorded in these steps.";
+    return run.world_size < 2 ? "One rank: there is no communication." : "No collective was recorded in these steps.";
   const auto allreduce = std::ranges::find(all.kinds, "allreduce", &CollectiveKind::name);
   const CollectiveKind& main = allreduce == all.kinds.end() ? all.kinds.front() : *allreduce;
-  std::string text = fmt::format("From the last arrival, {} in '{}' reaches {}", main.name, main.group,
+  std::string text = fmt::format("Counted from the last rank's arrival, {} in '{}' reaches {}", main.name, main.group,
                                  amount_text(main.bandwidth_gb_s, "GB/s"));
   if (main.measured_gb_s > 0) {
     text += fmt::format(", {} of what these sizes reached when measured {}",
                         percent_text(main.bandwidth_gb_s / main.measured_gb_s), measured.where);
     if (measured.ranks != run.world_size) text += fmt::format(" (on {} ranks, not {})", measured.ranks, run.world_size);
   } else if (allreduce != all.kinds.end()) {
-    text += "; 'ronde bench allreduce --json' on these ranks would tell what they can do";
+    text += "; run 'ronde bench allreduce --json' on these ranks to measure what they can reach";
   }
   text += ".";
   if (run.ranks.size() < static_cast<std::size_t>(std::max(0, run.world_size)))
-    text += fmt::format(" {} of {} ranks left no trace: if the last to arrive was one of them, it is faster than that.",
-                        static_cast<std::size_t>(run.world_size) - run.ranks.size(), run.world_size);
+    text +=
+        fmt::format(" {} of {} ranks left no trace: if one of them arrived last, the collective is faster than that.",
+                    static_cast<std::size_t>(run.world_size) - run.ranks.size(), run.world_size);
   if (all.fit) return text + fit_text(*all.fit);
   if (allreduce != all.kinds.end())
-    text += " Latency and bandwidth cannot be told apart: all are about equally large (comm.fusion_bytes makes them).";
+    text +=
+        " Latency and bandwidth cannot be separated: all allreduces have about the same size (set by "
+        "comm.fusion_bytes).";
   return text;
 }
 

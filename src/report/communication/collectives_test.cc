@@ -89,7 +89,7 @@ TEST(Collectives, OneRankAndMissingRanksAreNoReasonToFail) {
   const Collectives none = collectives_of(run, window_of(run), {});
   EXPECT_TRUE(none.kinds.empty());
   EXPECT_FALSE(none.fit);
-  EXPECT_EQ(none.text, "One rank: nothing is exchanged.");
+  EXPECT_EQ(none.text, "One rank: there is no communication.");
   EXPECT_TRUE(to_json(none)["fit"].is_null());
 
   run = two_ranks().take();

@@ -41,15 +41,18 @@ ScaledRun scaled(RunSummary run, const RunSummary& reference) {
   const bool known = run.useful_seconds > 0 && reference.useful_seconds > 0;
   result.computation_scaling = known ? reference.useful_seconds / run.useful_seconds : 1;
   if (n > 1) result.karp_flatt = (1 / result.speedup - 1 / n) / (1 - 1 / n);
-  result.global = {.key = "global",
-                   .name = "global efficiency",
-                   .value = run.parallel.value * result.computation_scaling,
-                   .meaning = "What is left of the ranks' time, measured by what a sample costs in the smallest run.",
-                   .children = {run.parallel,
-                                {.key = "computation_scaling",
-                                 .name = "computation scaling",
-                                 .value = result.computation_scaling,
-                                 .meaning = "Useful time of a sample in the smallest run over that in this one."}}};
+  result.global = {
+      .key = "global",
+      .name = "global efficiency",
+      .value = run.parallel.value * result.computation_scaling,
+      .meaning =
+          "Parallel efficiency times computation scaling: the useful share of the ranks' time, measured against the "
+          "cost of a sample in the smallest run.",
+      .children = {run.parallel,
+                   {.key = "computation_scaling",
+                    .name = "computation scaling",
+                    .value = result.computation_scaling,
+                    .meaning = "Useful time per sample in the smallest run, divided by that in this run."}}};
   result.run = std::move(run);
   return result;
 }
@@ -79,7 +82,7 @@ std::string why_cheaper(const RunSummary& run, const RunSummary& reference) {
   if (!run.precision.empty() && !reference.precision.empty() && run.precision != reference.precision)
     return fmt::format("the runs differ in precision ({} and {})", reference.precision, run.precision);
   if (run.threads > reference.threads && reference.threads > 0)
-    return fmt::format("its ranks have {} each, those of the smallest run {}",
+    return fmt::format("its ranks have {} each, but those of the smallest run have {}",
                        counted(static_cast<std::size_t>(run.threads), "thread"), reference.threads);
   if (reference.memory_limit_bytes > 0 && reference.memory_bytes > kMemoryFull * reference.memory_limit_bytes)
     return fmt::format("memory: a rank of the smallest run uses {} of {}, close to its limit",
@@ -92,20 +95,20 @@ std::string why_cheaper(const RunSummary& run, const RunSummary& reference) {
                                                   format_bytes(static_cast<std::uint64_t>(run.memory_bytes)))
                                     : std::string();
     return fmt::format(
-        "cache: a rank's share of the batch shrinks from {:.4g} to {:.4g} samples{}, so that more of what it works on "
-        "stays in caches",
+        "cache: a rank's share of the batch shrinks from {:.4g} to {:.4g} samples{}, so more of its data stays in "
+        "caches",
         share_before, share, smaller);
   }
   if (run.batch > 0 && reference.batch > 0 && share > share_before)
     return fmt::format(
-        "batch: a rank's share of it grows from {:.4g} to {:.4g} samples, and what a step costs once is "
-        "spread over more of them",
+        "batch: a rank's share of the batch grows from {:.4g} to {:.4g} samples, which spreads the fixed cost of a "
+        "step over more samples",
         share_before, share);
   if (run.clock_ghz > reference.clock_ghz * (1 + kTelling) && reference.clock_ghz > 0)
     return fmt::format("its cores ran at {:.2f} GHz, those of the smallest run at {:.2f}", run.clock_ghz,
                        reference.clock_ghz);
-  return "the batch of a rank is the same in both, so neither cache nor batch explains it: measure the smallest run "
-         "again, alone on its node";
+  return "the batch per rank is the same in both runs, so neither cache nor batch explains it: measure the smallest "
+         "run again, alone on its node";
 }
 
 // Efficiency = change of the parallel efficiency x computation scaling: one of the two, or both, must be above 1.
@@ -115,16 +118,17 @@ std::string why_superlinear(const std::vector<ScaledRun>& runs) {
   if (best->efficiency <= 1 + kTelling) return "";
   std::vector<std::string> reasons;
   if (best->computation_scaling > 1 + kTelling)
-    reasons.push_back(fmt::format("computing a sample takes {:.0f} % less time ({})",
+    reasons.push_back(fmt::format("computing a sample takes {:.0f} % less time: {}",
                                   100 * (1 - 1 / best->computation_scaling), why_cheaper(best->run, reference.run)));
   std::vector<const Factor*> all;
   leaves(best->run.parallel, all);
   const auto gained = std::ranges::max_element(all, {}, [&](const Factor* leaf) { return change(*leaf, reference); });
   if (gained != all.end() && change(**gained, reference) > 1 + kTelling)
-    reasons.push_back(fmt::format("the smallest run lost more than it: {} was {:.2f}, and is {:.2f}", (*gained)->name,
+    reasons.push_back(fmt::format("the smallest run lost more: {} was {:.2f} there and is {:.2f} here", (*gained)->name,
                                   reference.global.find((*gained)->key)->value, (*gained)->value));
-  if (reasons.empty()) reasons.emplace_back("no factor of the tree explains it: the speeds were not measured alike");
-  return fmt::format("{} ranks are {:.2f} times as fast as {}, more than {:.3g} times as many could be: {}.",
+  if (reasons.empty())
+    reasons.emplace_back("no factor of the tree explains it: the speeds were measured under different conditions");
+  return fmt::format("{} ranks are {:.2f} times as fast as {}, although they are only {:.3g} times as many: {}.",
                      best->run.ranks, best->speedup, reference.run.ranks, times(*best, reference),
                      join(reasons, "; and "));
 }
@@ -148,18 +152,17 @@ std::optional<AmdahlFit> fit_amdahl(const std::vector<ScaledRun>& runs) {
       *std::ranges::find_if(runs, [](const ScaledRun& run) { return run.karp_flatt.has_value(); })->karp_flatt;
   const double last = *runs.back().karp_flatt;
   if (fit.serial_fraction < kTelling / 10) {
-    fit.text = "No sequential share can be seen in these runs.";
+    fit.text = "These runs show no sequential share.";
     return fit;
   }
   fit.text = fmt::format(
-      "{:.1f} % of the smallest run behaves as if it were sequential (Amdahl), so no number of ranks makes it more "
-      "than "
+      "{:.1f} % of the smallest run behaves like sequential work (Amdahl's law): no number of ranks makes it more than "
       "{:.1f} times faster.",
       100 * fit.serial_fraction, fit.limit);
   if (first > 0 && last > kOverheadGrows * first)
     fit.text += fmt::format(
-        " By Karp and Flatt this share grows with ranks, from {:.1f} to {:.1f} %: it is what ranks cost one another "
-        "rather than work that cannot be shared.",
+        " This share (Karp-Flatt metric) grows with the number of ranks, from {:.1f} to {:.1f} %: it is overhead "
+        "between ranks rather than sequential work.",
         100 * first, 100 * last);
   return fit;
 }
@@ -189,18 +192,18 @@ std::string text_of(const Scaling& scaling) {
     text = fmt::format("Strong scaling: the batch is {} in all runs. ", reference.run.batch);
   else if (scaling.kind == ScalingKind::Weak)
     text =
-        fmt::format("Weak scaling: each rank has {:.4g} samples of a batch in all runs. ", batch_share(reference.run));
+        fmt::format("Weak scaling: each rank has {:.4g} samples per batch in all runs. ", batch_share(reference.run));
   else
     text =
-        "Neither strong nor weak scaling: neither the batch nor a rank's share of it is the same in all runs, so "
-        "that a sample may cost more or less because of that. ";
+        "Neither strong nor weak scaling: both the batch and a rank's share of it differ between the runs, which may "
+        "change the cost of a sample. ";
   text += fmt::format("{} ranks are {:.2f} times as fast as {}: an efficiency of {:.0f} %.", largest.run.ranks,
                       largest.speedup, reference.run.ranks, 100 * largest.efficiency);
   if (const Factor* factor = scaling.lost.empty() ? nullptr : largest.global.find(scaling.lost))
     text += fmt::format(" Most is lost in {}, which falls from {:.2f} to {:.2f}.", factor->name,
                         reference.global.find(factor->key)->value, factor->value);
   if (scaling.lost == "computation_scaling" && largest.run.threads > 0 && largest.run.threads < reference.run.threads)
-    text += fmt::format(" A rank has {} there and {} in the smallest run: they share the same cores.",
+    text += fmt::format(" A rank has {} there, but {} in the smallest run: the ranks share the same cores.",
                         counted(static_cast<std::size_t>(largest.run.threads), "thread"), reference.run.threads);
   return text + grown_phase(largest, reference);
 }

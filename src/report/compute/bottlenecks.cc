@@ -20,9 +20,10 @@ constexpr double kValue = 4;           // bytes of a weight, gradient or state
 constexpr double kMuchWaiting = 0.05;  // for input, of a step
 
 constexpr const char* kNoLayers =
-    "The trace does not tell what the network's layers cost: 'ronde train' records that, a loop of one's own does not.";
-constexpr const char* kNoRates = "'ronde bench roofline' on such a node would tell what the machine can do.";
-constexpr const char* kNoSpeed = "The trace has no steps, or does not tell their batch.";
+    "The trace does not contain the cost of the network's layers: 'ronde train' records it, a training loop of your "
+    "own does not.";
+constexpr const char* kNoRates = "Run 'ronde bench roofline' on such a node to measure what the machine can do.";
+constexpr const char* kNoSpeed = "The trace has no steps, or does not contain their batch size.";
 
 double passes(const JobFacts& job) {
   return 1 + kBackward + (is_on(job, "model.recompute") ? 1 : 0);
@@ -110,7 +111,7 @@ class Finder {
     if (!(rates_.flops > 0)) return unknown(found, kNoRates);
     const double step = passes(job_) * flops_, ranks = ranks_of();
     return known(found, batch_ * rates_.flops / step,
-                 fmt::format("{} a sample at {} a rank in {}", amount_text(step * ranks / batch_ / 1e9, "GFLOP"),
+                 fmt::format("{} per sample at {} per rank in {}", amount_text(step * ranks / batch_ / 1e9, "GFLOP"),
                              amount_text(rates_.flops / 1e9, "GFLOP/s"), rates_.arithmetic));
   }
 
@@ -121,7 +122,7 @@ class Finder {
     if (!(rates_.bytes > 0)) return unknown(found, kNoRates);
     const double step = passes(job_) * bytes_ * width_of(job_.precision) + update_bytes(job_);
     return known(found, batch_ * rates_.bytes / step,
-                 fmt::format("{} a step and rank at {}", size_text(step), amount_text(rates_.bytes / 1e9, "GB/s")));
+                 fmt::format("{} per step and rank at {}", size_text(step), amount_text(rates_.bytes / 1e9, "GB/s")));
   }
 
   Bottleneck memory_size() const {
@@ -129,21 +130,21 @@ class Finder {
     if (!(job_.memory_limit_bytes > 0) || !(job_.memory_bytes > 0))
       return unknown(
           found,
-          "The trace does not tell how much memory was in use, or how much there is: 'ronde train' records both.");
+          "The trace does not contain the memory in use, or the memory of the machine: 'ronde train' records both.");
     const std::string used =
-        fmt::format("{} of {} are in use", size_text(job_.memory_bytes), size_text(job_.memory_limit_bytes));
+        fmt::format("{} of {} in use", size_text(job_.memory_bytes), size_text(job_.memory_limit_bytes));
     const double largest = largest_batch(job_);
-    if (!(largest > 0)) return unknown(found, used + "; the trace does not tell the batch.");
+    if (!(largest > 0)) return unknown(found, used + "; the trace does not contain the batch size.");
     const std::string fits =
         fmt::format("{}: a batch of {:.0f} would fit, {:.1f} times this one", used, largest, largest / batch_);
-    if (!(step_.fixed > 0)) return unknown(found, fits + "; no time is known that a larger batch would save.");
+    if (!(step_.fixed > 0)) return unknown(found, fits + "; it is not known how much time a larger batch would save.");
     return known(found, largest / step_.fixed,
-                 fmt::format("{}, and {} of a step are the same for any batch", fits, milliseconds(step_.fixed)));
+                 fmt::format("{}, and {} of each step do not depend on the batch", fits, milliseconds(step_.fixed)));
   }
 
   Bottleneck input() const {
     Bottleneck found{.name = "input"};
-    if (!facts_.input) return unknown(found, "The trace tells of no input.");
+    if (!facts_.input) return unknown(found, "The trace contains no input pipeline.");
     if (!(speed_ > 0)) return unknown(found, kNoSpeed);
     const std::vector<InputStage>& stages = facts_.input->stages;
     const auto busiest = std::ranges::max_element(stages, {}, &InputStage::busy_share);
@@ -151,16 +152,16 @@ class Finder {
     // Where every step waits for it, it makes one batch a step, however busy it looks.
     const double starving = starving_share(facts_.steps);
     if (!(busy > 0) && !(starving > 0))
-      return unknown(found, "No times of its stages were recorded; training does not wait for it.");
+      return unknown(found, "The times of its stages were not recorded; training does not wait for it.");
     if (starving >= busy)
       return known(found, speed_ / starving, fmt::format("{} of the steps wait for it", percent_text(starving)));
     return known(found, speed_ / busy,
-                 fmt::format("its busiest stage, '{}', is at work {} of the time", busiest->name, percent_text(busy)));
+                 fmt::format("its busiest stage, '{}', is busy {} of the time", busiest->name, percent_text(busy)));
   }
 
   Bottleneck communication() const {
     Bottleneck found{.name = "communication"};
-    if (facts_.run.world_size < 2) return unknown(found, "One rank: nothing is exchanged.");
+    if (facts_.run.world_size < 2) return unknown(found, "One rank: there is no communication.");
     if (facts_.collectives.kinds.empty()) return unknown(found, "No collective was recorded in these steps.");
     if (!(batch_ > 0) || facts_.window.steps <= 0) return unknown(found, kNoSpeed);
     const auto steps = static_cast<double>(facts_.window.steps);
@@ -173,7 +174,7 @@ class Finder {
     if (!(seconds > 0)) return unknown(found, "The collectives of these steps took no time.");
     return known(
         found, batch_ / seconds,
-        fmt::format("{} a step take {}{}", size_text(bytes), milliseconds(seconds),
+        fmt::format("{} per step take {}{}", size_text(bytes), milliseconds(seconds),
                     facts_.measured.known() ? fmt::format(" as measured, {} in this run", milliseconds(recorded))
                                             : std::string(" in this run")));
   }
@@ -226,7 +227,7 @@ void add_own_speed(double computing, Bottleneck& ceiling) {
   ceiling.text += fmt::format(" The run's own computing would allow {} samples/s", speed_text(computing));
   const double share = ceiling.known ? computing / ceiling.samples_per_second : 0;
   if (share > 1)
-    ceiling.text += ": more than the ceiling, which must have been measured on another machine or a busy one";
+    ceiling.text += ": more than the ceiling, which was probably measured on another machine or on a busy one";
   else if (ceiling.known)
     ceiling.text += fmt::format(", {} of that", percent_text(share));
   ceiling.text += ".";

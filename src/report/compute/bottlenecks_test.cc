@@ -75,7 +75,7 @@ TEST(Bottlenecks, EachHasTheSpeedThatItWouldAllow) {
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].name, "compute");
   EXPECT_NEAR(all[0].samples_per_second, 100 * 50e9 / 3e9, 1e-6);  // forward once, backward twice
-  EXPECT_EQ(all[0].text, "At most 1667 samples/s: 0.06 GFLOP a sample at 50 GFLOP/s a rank in f32.");
+  EXPECT_EQ(all[0].text, "At most 1667 samples/s: 0.06 GFLOP per sample at 50 GFLOP/s per rank in f32.");
   EXPECT_EQ(all[1].name, "memory bandwidth");
   EXPECT_NEAR(all[1].samples_per_second, 100 * 10e9 / 320e6, 1e-6);  // 300 MB, and 5 x 4 MB of the optimizer
   EXPECT_EQ(all[2].name, "memory size");
@@ -156,7 +156,7 @@ TEST(Bottlenecks, WhatIsNotKnownSaysWhatToDo) {
   EXPECT_TRUE(to_json(bare)[0]["samples_per_second"].is_null());
   const auto no_rates = find(alone, job(), {});
   EXPECT_NE(no_rates[0].text.find("ronde bench roofline"), std::string::npos);
-  EXPECT_EQ(no_rates[4].text, "One rank: nothing is exchanged.");
+  EXPECT_EQ(no_rates[4].text, "One rank: there is no communication.");
   EXPECT_EQ(binding(no_rates), "input");  // the run itself shows it
 }
 

@@ -23,17 +23,17 @@ double largest(const std::vector<double>& values) {
 
 Factor parallel_tree(const Efficiency& all) {
   const double most = largest(all.useful_seconds), average = mean(all.useful_seconds);
-  const Factor serialisation{
-      .key = "serialisation",
-      .name = "serialisation",
-      .value = ratio(most, all.ideal_seconds),
-      .meaning =
-          "Below 1, ranks wait for one another although data would travel at no cost: work is uneven from step "
-          "to step, or some of it is done by one rank alone."};
-  const Factor transfer{.key = "transfer",
-                        .name = "transfer",
-                        .value = ratio(all.ideal_seconds, all.no_input_seconds),
-                        .meaning = "Below 1, moving data between ranks takes time that nothing hides."};
+  const Factor serialisation{.key = "serialisation",
+                             .name = "serialisation",
+                             .value = ratio(most, all.ideal_seconds),
+                             .meaning =
+                                 "Below 1, ranks would wait for one another even on an ideal network: work is uneven "
+                                 "from step to step, or one rank does some of it alone."};
+  const Factor transfer{
+      .key = "transfer",
+      .name = "transfer",
+      .value = ratio(all.ideal_seconds, all.no_input_seconds),
+      .meaning = "Below 1, moving data between ranks takes time that is not hidden behind computation."};
   const Factor communication{.key = "communication",
                              .name = "communication",
                              .value = ratio(most, all.no_input_seconds),
@@ -50,7 +50,7 @@ Factor parallel_tree(const Efficiency& all) {
   return {.key = "parallel",
           .name = "parallel efficiency",
           .value = ratio(average, all.seconds),
-          .meaning = "The share of the time that ranks spend on training itself.",
+          .meaning = "The share of the time that ranks spend on useful computation.",
           .children = {balance, communication, input}};
 }
 
@@ -97,7 +97,7 @@ std::optional<Factor> device_efficiency(const Run& run, const Window& window) {
       .key = "device",
       .name = "device efficiency",
       .value = ratio(average, time),
-      .meaning = "The share of the time that devices compute; a collective that waits for peers does not count.",
+      .meaning = "The share of the time that devices compute; collectives that wait for peers do not count.",
       .children = {{.key = "device_load_balance",
                     .name = "load balance",
                     .value = ratio(average, most),
@@ -109,7 +109,7 @@ std::optional<Factor> device_efficiency(const Run& run, const Window& window) {
                    {.key = "orchestration",
                     .name = "orchestration",
                     .value = ratio(most_busy, time),
-                    .meaning = "Below 1, the device has nothing to do: launches come too late, or the host waits."}}};
+                    .meaning = "Below 1, the device is idle: kernels are launched too late, or the host waits."}}};
 }
 
 }  // namespace ronde::report

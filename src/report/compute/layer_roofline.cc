@@ -75,12 +75,12 @@ std::string text_of(const LayerRoofline& roofline, const std::string& why_whole)
   std::string text = fmt::format("'{}' ", heaviest->name);
   if (why_whole.empty())
     text += fmt::format("takes most, {} of forward and backward, and ", percent_text(heaviest->share));
-  text += fmt::format("reaches {} a rank", amount_text(heaviest->flops_per_second() / 1e9, "GFLOP/s"));
+  text += fmt::format("reaches {} per rank", amount_text(heaviest->flops_per_second() / 1e9, "GFLOP/s"));
   if (roof > 0)
     text += fmt::format(", {} of what {} allows it", percent_text(heaviest->flops_per_second() / roof),
                         heaviest->bound == "memory" ? "memory bandwidth" : "compute");
   else
-    text += "; 'ronde bench roofline' on such a node would tell what it can do";
+    text += "; run 'ronde bench roofline' on such a node to measure what it can do";
   return text + "." + why_whole;
 }
 
@@ -119,8 +119,9 @@ std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Wind
     if (device) whole.seconds = times.device_seconds > 0 ? times.device_seconds : times.step_seconds;
     points.add(whole_network(facts), whole);
     roofline.layers = points.take();
-    why_whole = device ? " Its layers are not told apart: a device works on them later than the program asks for them."
-                       : " trace.modules=true records its layers one by one.";
+    why_whole = device
+                    ? " Its layers are not shown separately: a device runs them later than the program launches them."
+                    : " Set trace.modules=true to record its layers separately.";
   }
   if (roofline.layers.empty()) return {};
   roofline.text = text_of(roofline, why_whole);

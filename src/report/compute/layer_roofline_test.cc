@@ -67,7 +67,7 @@ TEST(LayerRoofline, LayersHaveTheirPlaceUnderTheRoof) {
   EXPECT_DOUBLE_EQ(roofline->roof(1), 1e11);
   EXPECT_DOUBLE_EQ(roofline->roof(40), 1e12);
   EXPECT_EQ(roofline->text,
-            "'conv' takes most, 30 % of forward and backward, and reaches 109 GFLOP/s a rank, 11 % of what compute "
+            "'conv' takes most, 30 % of forward and backward, and reaches 109 GFLOP/s per rank, 11 % of what compute "
             "allows it.");
 }
 

@@ -96,12 +96,12 @@ void check_output(const fs::path& output, const MergeOptions& options, const std
   std::error_code ignored;
   for (const fs::path& file : files)
     if (fs::equivalent(file, output, ignored))
-      throw Error::bad_input("'{}' is one of the traces, and would be written over: name another with -o",
+      throw Error::bad_input("'{}' is one of the input traces and would be overwritten: choose another output with -o",
                              output.string());
   if (options.format == Format::Otf2 && fs::exists(output, ignored))
-    throw Error::bad_input("'{}' is there already: remove it, or name another folder with -o", output.string());
+    throw Error::bad_input("'{}' already exists: remove it, or choose another folder with -o", output.string());
   if (options.format != Format::Otf2 && fs::is_directory(output, ignored))
-    throw Error::bad_input("'{}' is a folder: name a file with -o", output.string());
+    throw Error::bad_input("'{}' is a folder: give a file with -o", output.string());
 }
 
 std::unique_ptr<Sink> open_sink(Format format, const fs::path& output, std::int64_t begin) {
@@ -157,7 +157,7 @@ class Merge {
     for (std::size_t i = 0; i < files_.size(); ++i) survey(i);
     if (ranks_.empty())
       throw Error::bad_input("{}", merged_.problems.empty()
-                                       ? fmt::format("'{}' holds no rank's trace", options_.source.string())
+                                       ? fmt::format("'{}' holds no traces of ranks", options_.source.string())
                                        : merged_.problems.front());
     const std::int64_t begin = align();
     judge();
@@ -207,7 +207,7 @@ class Merge {
     }
     std::ranges::move(trace::problems_of(facts), std::back_inserter(merged_.problems));
     if (options_.steps != StepWindow{} && !steps)
-      throw Error::bad_input("none of the steps asked for was recorded in '{}'", options_.source.string());
+      throw Error::bad_input("none of the requested steps is recorded in '{}'", options_.source.string());
   }
 
   // The wall clock of the first rank that compared its own is the one of all. Tells when the first event was.
@@ -274,7 +274,7 @@ Format parse_format(std::string_view name) {
   if (name == "perfetto") return Format::Perfetto;
   if (name == "chrome") return Format::Chrome;
   if (name == "otf2") return Format::Otf2;
-  throw Error::bad_input("there is no format '{}': {}", name, join(format_names(), ", "));
+  throw Error::bad_input("unknown format '{}': {}", name, join(format_names(), ", "));
 }
 
 Merged merge(const MergeOptions& options) {

@@ -138,7 +138,7 @@ class Row final : public SpanOrder::Out {
   OTF2_AttributeList* attributes_of(const RowSpan& span) {
     if (span.attributes.empty()) return nullptr;
     if (!attributes_) attributes_ = OTF2_AttributeList_New();
-    if (!attributes_) throw Error(Error::Kind::System, "libotf2 has no memory for arguments");
+    if (!attributes_) throw Error(Error::Kind::System, "libotf2 cannot allocate memory for arguments");
     otf2_check(OTF2_AttributeList_RemoveAllAttributes(attributes_), "arguments");
     for (const auto& [key, value] : span.attributes) {
       if (OTF2_AttributeList_TestAttributeByID(attributes_, key)) continue;  // given twice
@@ -198,7 +198,7 @@ class Otf2Sink final : public Sink {
     }
     const auto row = rows_.find(event.track);
     if (row == rows_.end())
-      throw Error::bad_input("the events of rank {} lie between those of others: merge the files as they were recorded",
+      throw Error::bad_input("the events of rank {} are mixed with those of others: merge the original files",
                              event.rank);
     switch (event.type) {
       case ReadEvent::Type::Begin: return row->second->begin(event);

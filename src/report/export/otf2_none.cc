@@ -11,8 +11,8 @@ bool has_otf2() {
 
 std::unique_ptr<Sink> otf2_sink(const std::filesystem::path&, std::int64_t) {
   throw Error::bad_input(
-      "this Ronde was built without libotf2, and cannot write OTF2: install libotf2-trace-dev (Debian) and build it "
-      "again, or take --format perfetto");
+      "Ronde was built without libotf2 and cannot write OTF2: install libotf2-trace-dev (Debian) and build again, or "
+      "use --format perfetto");
 }
 
 }  // namespace ronde::report::exporting

@@ -43,13 +43,14 @@ std::string emptying_stage(const std::vector<InputStage>& stages) {
 
 std::string cause_text(const InputLimit& input) {
   if (input.stages.empty())
-    return "which stage limits is not known: the trace tells of none, as with a loader that is not Ronde's";
-  if (input.limit.empty()) return "no stage of it is busy all the time: more data.prefetch may even it out";
+    return "the limiting stage is not known, because the trace contains no stages (as with a data loader other than "
+           "Ronde's)";
+  if (input.limit.empty()) return "no stage is busy all the time: a larger data.prefetch may smooth it";
   const auto stage = std::ranges::find(input.stages, input.limit, &InputStage::name);
   if (stage->busy <= 0)
-    return fmt::format("'{}' limits it: what comes before is ready, what comes after waits", input.limit);
-  return fmt::format("'{}' limits it: its threads ({} a rank) are at work {} of the time", input.limit, stage->threads,
-                     percent_text(stage->busy_share()));
+    return fmt::format("'{}' is the limit: the stages before it are ready, the stages after it wait", input.limit);
+  return fmt::format("'{}' is the limit: its threads ({} per rank) are busy {} of the time", input.limit,
+                     stage->threads, percent_text(stage->busy_share()));
 }
 
 std::string text_of(const InputLimit& input) {
@@ -58,7 +59,7 @@ std::string text_of(const InputLimit& input) {
     return fmt::format("Input keeps up: training waits for it {} of the time.", waited);
   std::string text = fmt::format("Training waits for input {} of the time; {}", waited, cause_text(input));
   if (input.ceiling_samples_per_second > 0 && input.samples_per_second > 0)
-    text += fmt::format("; with an input that costs nothing it would do {} samples/s instead of {}",
+    text += fmt::format("; with free input it would reach {} samples/s instead of {}",
                         speed_text(input.ceiling_samples_per_second), speed_text(input.samples_per_second));
   return text + ".";
 }

@@ -51,8 +51,8 @@ TEST(InputLimit, NamesTheBusiestStageAndWhatAFreeInputWouldGive) {
   EXPECT_EQ(input.stages[1].threads, 2);
   EXPECT_NEAR(input.stages[1].items_per_second, 2 * 400.0 * 2 / 18, 1e-9);  // a rank: 400 in 18 s of 2 threads
   EXPECT_EQ(input.text,
-            "Training waits for input 40 % of the time; 'decode' limits it: its threads (2 a rank) are at work 90 % of "
-            "the time; with an input that costs nothing it would do 67 samples/s instead of 40.");
+            "Training waits for input 40 % of the time; 'decode' is the limit: its threads (2 per rank) are busy 90 % "
+            "of the time; with free input it would reach 67 samples/s instead of 40.");
 }
 
 TEST(InputLimit, RowsOfStagesDoWhereARankSaysNothing) {

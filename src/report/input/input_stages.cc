@@ -83,8 +83,7 @@ bool add_told(const RankTrace& rank, Stages& stages, std::vector<std::string>& p
   const auto told = parse_stages(found->second);
   if (!told) {
     problems.push_back(fmt::format(
-        "rank {}: what its trace says of the input's stages is no list of them: its spans are counted instead",
-        rank.rank));
+        "rank {}: the list of input stages in its trace cannot be read; its spans are counted instead", rank.rank));
     return false;
   }
   for (const Told& stage : *told) stages.add(stage);

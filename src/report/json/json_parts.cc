@@ -46,9 +46,9 @@ Json stack_of(int rank, const std::vector<Shares>& bins, bool whole) {
 
 std::string left_out_text(const StepTable& table, std::size_t every, std::size_t ranks) {
   std::string text;
-  if (every > 1) text = fmt::format("Of {} steps, the longest of each {} is shown.", table.numbers.size(), every);
+  if (every > 1) text = fmt::format("{} steps: the longest of every {} is shown.", table.numbers.size(), every);
   if (ranks < table.ranks.size())
-    text += fmt::format("{}{} of {} ranks can be chosen, from the one with most work to the one with least.",
+    text += fmt::format("{}{} of {} ranks can be selected, from the one with most work to the one with least.",
                         text.empty() ? "" : " ", ranks, table.ranks.size());
   return text;
 }

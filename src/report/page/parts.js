@@ -11,14 +11,14 @@ function verdictPart(report) {
         element("li", null, element("a", {href: `#advice-${at + 1}`}, textOf(one.title)), isNumber(one.gain) && one.gain > 0 ? element("span", null, ` · up to ${percent(one.gain)} of the time`) : null))) : null));
 }
 
-const jobNames = {recipe: "recipe", network: "network", data: "data", precision: "precision", batch: "batch", ranks: "ranks", nodes: "nodes", threads: "threads a rank", device: "device", processor: "processor", parameters: "parameters"};
+const jobNames = {recipe: "recipe", network: "network", data: "data", precision: "precision", batch: "batch", ranks: "ranks", nodes: "nodes", threads: "threads per rank", device: "device", processor: "processor", parameters: "parameters"};
 
 function jobPart(report) {
   const job = partOf(report.job) || {}, window_ = partOf(report.window) || {};
   const facts = Object.entries(jobNames).filter(([key]) => textOf(job[key]) && job[key] !== 0).map(([key, name]) => [name, isNumber(job[key]) ? count(job[key]) : job[key], key]);
   const took = isNumber(window_.seconds) ? seconds(window_.seconds) : "";
-  if (window_.steps > 0) facts.push(["steps judged", `${count(window_.steps)} (${window_.first_step} to ${window_.last_step})${took ? ` in ${took}` : ""}`, "steps"]);
-  else if (took) facts.push(["time judged", took, "seconds"]);
+  if (window_.steps > 0) facts.push(["steps analysed", `${count(window_.steps)} (${window_.first_step} to ${window_.last_step})${took ? ` in ${took}` : ""}`, "steps"]);
+  else if (took) facts.push(["time analysed", took, "seconds"]);
   if (!facts.length) return null;
   return element("dl", {class: "facts", "aria-label": "The job"}, facts.map(([name, value, key]) => element("div", {"data-fact": key}, element("dt", null, name), element("dd", null, value))));
 }
@@ -26,7 +26,7 @@ function jobPart(report) {
 function problemsPart(report) {
   const problems = listOf(report.problems).map(textOf).filter(Boolean);
   if (!problems.length) return null;
-  return element("section", {class: "callout problems", "aria-label": "Problems"}, element("h2", null, problems.length === 1 ? "One thing to know of this trace" : `${problems.length} things to know of this trace`),
+  return element("section", {class: "callout problems", "aria-label": "Problems"}, element("h2", null, problems.length === 1 ? "One remark about this trace" : `${problems.length} remarks about this trace`),
     element("ul", null, problems.map((problem) => element("li", null, problem))));
 }
 
@@ -46,8 +46,8 @@ function inputPart(report) {
   if (!part) return null;
   const stages = listOf(part.stages).map(partOf).filter(Boolean);
   if (!stages.length && !textOf(part.text)) return null;
-  const figures = [["now", rate(part.samples_per_second), part.samples_per_second], ["with an input that costs nothing", rate(part.ceiling_samples_per_second), part.ceiling_samples_per_second], ["waiting for input", percent(part.waiting_share), part.waiting_share]].filter(([, , value]) => isNumber(value));
-  const columns = ["stage", "threads", "items/s, if it never waited", "something ready", "its threads"].map((title, at) => ({title, number: at > 0 && at < 4}));
+  const figures = [["now", rate(part.samples_per_second), part.samples_per_second], ["with free input", rate(part.ceiling_samples_per_second), part.ceiling_samples_per_second], ["waiting for input", percent(part.waiting_share), part.waiting_share]].filter(([, , value]) => isNumber(value));
+  const columns = ["stage", "threads", "items/s without waiting", "output ready", "time of its threads"].map((title, at) => ({title, number: at > 0 && at < 4}));
   const rows = stages.map((stage) => [element("span", null, textOf(stage.name), stage.name === part.limit ? element("em", {class: "flag"}, "limits") : null), count(stage.threads), isNumber(stage.items_per_second) ? count(stage.items_per_second) : unknown, percent(stage.occupancy), stageBar(stage)]);
   return [
     textOf(part.text) ? element("p", null, textOf(part.text)) : null,
@@ -85,8 +85,8 @@ function bottlenecksPart(report) {
   const list = listOf(report.bottlenecks).map(partOf).filter(Boolean);
   if (!list.length) return null;
   const most = Math.max(...list.map((one) => orZero(one.samples_per_second)), 1e-12);
-  const columns = [{title: "bottleneck"}, {title: "speed it would allow alone", number: true}, {title: ""}];
-  return table("What each would allow, if nothing else cost anything", columns, list.map((one) => [
+  const columns = [{title: "bottleneck"}, {title: "speed it would allow", number: true}, {title: ""}];
+  return table("Speed that each would allow if everything else were free", columns, list.map((one) => [
     element("span", null, textOf(one.name), one.binds ? element("em", {class: "flag"}, "binds") : null),
     one.known !== false && isNumber(one.samples_per_second) ? meter(one.samples_per_second / most, rate(one.samples_per_second), one.binds ? "binds" : "") : "not known", textOf(one.text)]), {id: "bottlenecks-table"});
 }
@@ -109,7 +109,7 @@ function comparePart(report) {
   const columns = ["call path", first, second, "difference", `${first}, own`, `${second}, own`].map((title, at) => ({title, number: at > 0}));
   const rowsOf = (some) => some.map((path) => [textOf(path.path), seconds(path.first), seconds(path.second), differenceBar(differenceOf(path), most), seconds(path.first_own), seconds(path.second_own)]);
   return [
-    element("p", null, "Time of a step on a mean rank, what differs most first. Own time is that without the paths below."),
+    element("p", null, "Time per step on an average rank, largest differences first. Own time excludes the paths below."),
     table(`${first} and ${second} side by side`, columns, rowsOf(paths.slice(0, 20)), {id: "compare-table"}),
     paths.length > 20 ? behind(`${paths.length - 20} more`, table("More call paths", columns, rowsOf(paths.slice(20, 400)))) : null,
   ];
@@ -157,7 +157,7 @@ function evidenceLink(at) {
 function adviceCard(one, at) {
   return element("li", {id: `advice-${at + 1}`, class: "advice", "data-rule": textOf(one.rule)},
     element("div", {class: "advice-head"}, element("h3", null, textOf(one.title)),
-      isNumber(one.gain) && one.gain > 0 ? element("span", {class: "gain", title: "The most that this can win, computed from the trace"}, "up to ", element("b", null, percent(one.gain)), " of the time") : null),
+      isNumber(one.gain) && one.gain > 0 ? element("span", {class: "gain", title: "Upper bound of the gain, computed from the trace"}, "up to ", element("b", null, percent(one.gain)), " of the time") : null),
     textOf(one.evidence) ? element("p", null, element("b", {class: "lead"}, "Seen "), textOf(one.evidence), " ", evidenceLink(partOf(one.at))) : null,
     textOf(one.change) ? element("p", null, element("b", {class: "lead"}, "Change "), textOf(one.change)) : null,
     textOf(one.setting) ? element("p", null, element("b", {class: "lead"}, "Set "), element("code", null, textOf(one.setting)), textOf(one.flag) ? ", as a flag:" : null) : null,
@@ -167,6 +167,6 @@ function adviceCard(one, at) {
 function advicePart(report) {
   if (!Array.isArray(report.advice)) return null;
   const advice = listOf(report.advice).map(partOf).filter(Boolean);
-  if (!advice.length) return element("p", {class: "all-well"}, "✓ Nothing to change: no rule found a loss that is worth the effort.");
+  if (!advice.length) return element("p", {class: "all-well"}, "✓ Nothing to change: no rule found a loss worth fixing.");
   return element("ol", {class: "advice-list"}, advice.map((one, at) => adviceCard(one, at)));
 }

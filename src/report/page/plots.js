@@ -150,7 +150,7 @@ function collectivesPart(report) {
     kind.measured_gb_s > 0 ? meter(kind.bandwidth_gb_s / kind.measured_gb_s, `${gigabytes(kind.bandwidth_gb_s)}, ${percent(kind.bandwidth_gb_s / kind.measured_gb_s)}`) : gigabytes(kind.bandwidth_gb_s), gigabytes(kind.measured_gb_s)]);
   return [
     textOf(part.text) ? element("p", null, textOf(part.text)) : null,
-    rows.length ? table("Collectives, from the last arrival on", columns, rows) : null,
+    rows.length ? table("Collectives, counted from the last rank's arrival", columns, rows) : null,
     points.length > 1 ? [element("p", {class: "fit"}, "Fitted: latency ", element("b", null, brief(seconds(fit.latency_us / 1e6))), ", bandwidth ", element("b", null, brief(gigabytes(fit.bandwidth_gb_s))), "; latency rules below ", element("b", null, bytes(fit.crossover_bytes)), ", bandwidth above."),
       responsive((width) => fitChart(fit, points, width))] : null,
   ];

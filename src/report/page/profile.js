@@ -18,7 +18,7 @@ class ProfileTable {
     this.body = element("tbody", null);
     this.rows = [];  // in the order of the table: {path, level, row, open}
     this.roots.forEach((root) => this.append(root, 1, null));
-    const heads = ["name", "inclusive", "exclusive", "visits", "a rank, least … most"];
+    const heads = ["name", "inclusive", "exclusive", "visits", "per rank, min … max"];
     this.node = element("div", {class: "scroll"}, element("table", {class: "profile", role: "treegrid", "aria-label": "Call paths"},
       element("caption", null, `Time of call paths, all ranks together (${plural(this.ranks.length || 1, "rank")})`),
       element("thead", null, element("tr", null, heads.map((title, at) => element("th", {scope: "col", class: at ? "number" : null}, title)))), this.body));
@@ -114,7 +114,7 @@ function profilePart(report) {
   beforePrinting.push(() => view.expand(printedRows));
   return [
     element("div", {class: "controls"},
-      element("p", {class: "hint"}, "Inclusive time holds that of the paths below; exclusive time does not. The last column shows how ranks differ."),
+      element("p", {class: "hint"}, "Inclusive time includes the paths below, exclusive time does not. The last column shows the differences between ranks."),
       element("span", {class: "push"},
         element("button", {class: "button", type: "button", onclick: () => view.expand(2000)}, "Open all"), " ",
         element("button", {class: "button", type: "button", onclick: () => view.collapse()}, "Close all"))),

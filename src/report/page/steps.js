@@ -23,7 +23,7 @@ function stackRow(rank, longest, slowest) {
   });
   const hidden = orZero(rank.hidden) > 0
     ? withTip(element("span", {class: "hidden-strip", role: "img", style: width(rank.hidden)}),
-      ["hidden communication", `${seconds(rank.hidden)} beside the work, ${percent(rank.overlap)} of what moved`, rankLabel(rank)])
+      ["hidden communication", `${seconds(rank.hidden)} during computation, ${percent(rank.overlap)} of all`, rankLabel(rank)])
     : null;
   return element("div", {class: `stack-row${slowest ? " slowest" : ""}`, "data-rank": rank.rank},
     element("span", {class: "stack-name", title: rankLabel(rank)}, element("b", null, rank.rank), element("span", null, textOf(rank.host)), slowest ? element("em", null, "slowest") : null),
@@ -42,7 +42,7 @@ function rankStacks(ranks, slow) {
   const choice = element("select", {id: "stack-order", onchange: (event) => fillRows(event.target.value)},
     element("option", {value: "rank"}, "by rank"), element("option", {value: "work"}, "most work first"));
   return [
-    element("div", {class: "controls"}, legend([...shareKinds.map((kind) => ({kind: kind.key, text: kind.name})), {kind: "hidden", text: "hidden communication (beside the work)"}]),
+    element("div", {class: "controls"}, legend([...shareKinds.map((kind) => ({kind: kind.key, text: kind.name})), {kind: "hidden", text: "hidden communication (during computation)"}]),
       ranks.length > 2 ? element("label", {class: "push"}, "Order ", choice) : null),
     rows,
   ];

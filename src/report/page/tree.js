@@ -58,7 +58,7 @@ function efficiencyPart(report) {
   const times = [["the run took", part.seconds], ["without waits for input", part.no_input_seconds], ["and on an ideal network", part.ideal_seconds]]
     .filter(([, value]) => isNumber(value));
   return [
-    element("p", {class: "hint"}, "Each factor is the product of those to its right, so that 100 % everywhere is a run that loses nothing. ",
+    element("p", {class: "hint"}, "Each factor is the product of the factors to its right; 100 % everywhere means that no time is lost. ",
       `✓ from ${goodFrom * 100} %, ~ from ${fairFrom * 100} %, ! below.`),
     treeView(tree, "Efficiency"),
     device ? [element("h3", null, "On the devices"), treeView(device, "Efficiency of devices")] : null,

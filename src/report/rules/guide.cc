@@ -109,25 +109,24 @@ std::string text_of(const Evidence& evidence, const Findings& findings, std::siz
     return fmt::format("{} (up to {} of the time). {}", advice->title, percent_text(advice->gain), advice->change);
   switch (stage) {
     case 0:
-      return fmt::format("{} of a step is compute and {} the optimizer, and no rule finds how to make it faster.",
+      return fmt::format("Compute takes {} of a step and the optimizer {}; no rule found a way to make them faster.",
                          percent_text(share_of(evidence, &Shares::compute)),
                          percent_text(share_of(evidence, &Shares::optimizer)));
     case 1:
       if (!findings.has_input)
-        return "This run had no input to wait for. Next, real samples from storage of the node: whatever is slower now "
-               "is the input.";
-      return fmt::format("Waiting for input takes {} of a step: nothing to win.",
+        return "This run used no real input. Next, read real samples from the node's storage: any loss of speed is "
+               "then due to the input.";
+      return fmt::format("Waiting for input takes {} of a step: there is nothing to gain.",
                          percent_text(share_of(evidence, &Shares::input)));
     case 2:
       if (!findings.has_peers)
-        return "This run had one rank, which waits for nobody. Next, two of them on synthetic input: whatever is lost "
-               "now is communication or balance.";
-      return fmt::format("Waiting for other ranks takes {} of a step: nothing to win.",
+        return "This run had one rank. Next, run two ranks on synthetic input: any loss is then due to communication "
+               "or load balance.";
+      return fmt::format("Waiting for other ranks takes {} of a step: there is nothing to gain.",
                          percent_text(share_of(evidence, &Shares::exposed)));
     default: break;
   }
-  if (!findings.scaling)
-    return "With all that in order, more ranks: two runs in one report show which factor is lost at scale.";
+  if (!findings.scaling) return "Next, use more ranks: a report on two runs shows which factor drops at scale.";
   return findings.scaling->text;
 }
 

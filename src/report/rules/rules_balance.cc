@@ -137,7 +137,8 @@ std::string falling_clock(const Evidence& evidence, int rank) {
   if (quarter == 0) return "";
   const double first = mean_of_part(values, 0, quarter), last = mean_of_part(values, values.size() - quarter, quarter);
   if (last > (1 - kClockFalls) * first) return "";
-  return fmt::format(" It falls from {:.2f} to {:.2f} GHz during the run: it gets too hot.", first, last);
+  return fmt::format(" It falls from {:.2f} to {:.2f} GHz during the run: the processor is probably too hot.", first,
+                     last);
 }
 
 // The slow ones run at a lower clock than the others.
@@ -150,11 +151,11 @@ bool explain_by_clock(const Evidence& evidence, const Slow& slow, Advice& advice
   if (low <= 0 || low > (1 - kClockBelow) * usual) return false;
   advice.rule = "clock";
   advice.title = fmt::format("{} runs at a lower clock than the others", slow.node ? "One node" : "One rank's core");
-  advice.evidence += fmt::format(" Its clock is {:.2f} GHz, that of the others {:.2f} GHz.{}", low, usual,
+  advice.evidence += fmt::format(" Its clock is {:.2f} GHz, but that of the others is {:.2f} GHz.{}", low, usual,
                                  falling_clock(evidence, evidence.steps.ranks[slow.example].rank));
-  advice.change =
-      fmt::format("Look at cooling, power limit and governor of {}{}", evidence.steps.ranks[slow.example].host,
-                  evidence.facts.nodes > 1 ? ", or leave it out of the job." : ".");
+  advice.change = fmt::format("Check the cooling, power limit and frequency governor of {}{}",
+                              evidence.steps.ranks[slow.example].host,
+                              evidence.facts.nodes > 1 ? ", or exclude it from the job." : ".");
   advice.because += fmt::format(" at a clock of {:.2f} instead of {:.2f} GHz", low, usual);
   return true;
 }
@@ -168,12 +169,12 @@ bool explain_by_batch(const Evidence& evidence, const Slow& slow, Advice& advice
   const double expected = least > 0 ? 1.0 / static_cast<double>(least) : 1;
   if (expected < kUnevenExplains * slow.excess) return false;
   advice.rule = "uneven_batch";
-  advice.title = "The batch does not divide by the ranks";
-  advice.evidence +=
-      fmt::format(" A batch of {} gives some of {} ranks {} samples and others {}.", batch, ranks, least + 1, least);
-  advice.change = "Choose a batch that is a multiple of the ranks.";
+  advice.title = "The batch is not divisible by the number of ranks";
+  advice.evidence += fmt::format(" With a batch of {}, some of the {} ranks get {} samples and others {}.", batch,
+                                 ranks, least + 1, least);
+  advice.change = "Choose a batch that is a multiple of the number of ranks.";
   advice.setting = fmt::format("train.batch={}", (least + 1) * ranks);
-  advice.because = fmt::format("a batch of {} does not divide by {} ranks", batch, ranks);
+  advice.because = fmt::format("a batch of {} is not divisible by {} ranks", batch, ranks);
   return true;
 }
 
@@ -181,8 +182,8 @@ Advice for_slow(const Evidence& evidence, const Slow& slow) {
   const StepTable& steps = evidence.steps;
   Advice advice{.gain = slow.gain};
   advice.evidence = fmt::format(
-      "{} takes {} longer for its work than the others, and has most of it in {} of the steps; were it as fast as the "
-      "slowest of the others, {} of {} would be saved.",
+      "{} takes {} longer for its work than the others, and has the most work in {} of the steps. If it were as fast "
+      "as the slowest of the others, {} of {} would be saved.",
       slow.who, percent_text(slow.excess), percent_text(slow.share_of_steps),
       seconds_text(slow.gain * evidence.efficiency.seconds), seconds_text(evidence.efficiency.seconds));
   advice.because = fmt::format("{} is {} slower than the others", slow.who, percent_text(slow.excess));
@@ -194,8 +195,9 @@ Advice for_slow(const Evidence& evidence, const Slow& slow) {
   advice.rule = slow.node ? "slow_node" : "slow_rank";
   advice.title = slow.node ? "One node is slower than the others" : "One rank is slower than the others";
   advice.change = fmt::format(
-      "Look on {} for other programs, a throttled clock ('ronde run --check') or fewer cores than elsewhere{}",
-      steps.ranks[slow.example].host, evidence.facts.nodes > 1 ? "; if it is the node, leave it out of the job." : ".");
+      "Check {} for other programs, a throttled clock ('ronde run --check') or fewer cores than on other nodes{}",
+      steps.ranks[slow.example].host,
+      evidence.facts.nodes > 1 ? ". If the node is at fault, exclude it from the job." : ".");
   return advice;
 }
 
@@ -220,17 +222,15 @@ Advice for_wandering(const Evidence& evidence) {
   if (evidence.efficiency.seconds <= 0 || steps.numbers.empty()) return advice;
   advice.gain = lost / evidence.efficiency.seconds;
   advice.evidence = fmt::format(
-      "In a mean step the rank with most work takes {} longer than the mean of all, and it is now this one and now "
-      "that "
-      "one; worst in step {}, where rank {} takes {} longer.",
+      "In an average step the rank with the most work takes {} longer than the average rank, and it is not always the "
+      "same rank. The worst is step {}, where rank {} takes {} longer.",
       seconds_text(lost / static_cast<double>(steps.numbers.size())), steps.numbers[worst_step],
       steps.ranks[worst_rank].rank, seconds_text(worst));
   advice.change =
-      "Where samples differ in size or length, put those of like size into one batch; otherwise look for what else "
-      "runs "
-      "on the nodes. More samples a step even it out.";
+      "If samples differ in size or length, put samples of similar size into one batch; otherwise check what else runs "
+      "on the nodes. More samples per step even it out.";
   advice.setting = memory_for_twice(evidence) ? twice_the_batch(evidence) : "";
-  advice.because = "the work of ranks differs from step to step, and the others wait for the one that has most";
+  advice.because = "the work of ranks differs from step to step, and all wait for the rank that has the most";
   const auto traced = std::ranges::find(evidence.run.ranks, steps.ranks[worst_rank].rank, &trace::RankTrace::rank);
   for (const trace::TracedStep& step : traced->steps)
     if (step.number == steps.numbers[worst_step])

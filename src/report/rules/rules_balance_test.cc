@@ -55,7 +55,7 @@ TEST(ClockRule, ExplainsASlowRank) {
   const Advice advice = all.only();
   EXPECT_EQ(advice.rule, "clock");
   EXPECT_NEAR(advice.gain, 30.0 / 130, 1e-9);
-  EXPECT_NE(advice.evidence.find("2.30 GHz, that of the others 3.00 GHz"), std::string::npos) << advice.evidence;
+  EXPECT_NE(advice.evidence.find("2.30 GHz, but that of the others is 3.00 GHz"), std::string::npos) << advice.evidence;
   all.facts.clock_ghz = {{0, 3.0}, {1, 2.9}};  // 3 % below
   EXPECT_EQ(all.only().rule, "slow_rank");
 }

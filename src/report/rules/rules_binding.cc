@@ -85,14 +85,13 @@ std::vector<Advice> of_binding(const Evidence& evidence) {
   const std::size_t all = unbound.size();
   if (unbound.size() > 8) unbound.resize(8), unbound.emplace_back("...");
   advice.evidence = fmt::format(
-      "{} share a node with others and may run on the same cores as they ({} {}); in each step the slowest rank takes "
-      "longer "
-      "than in its own quiet steps (lower quartile), {} of the run in all.",
+      "{} share a node with other ranks and may run on the same cores ({} {}). In each step the slowest rank takes "
+      "longer than in its own undisturbed steps (lower quartile): {} of the run in total.",
       counted(all, "rank"), all == 1 ? "rank" : "ranks", join(unbound, ", "), percent_text(advice.gain));
   advice.change =
-      "Start ranks by 'ronde run', which binds them (--bind auto), or let the launcher do it: srun --cpu-bind=cores, "
-      "mpirun --bind-to core.";
-  advice.because = "ranks of one node are not bound to cores and get into each other's way";
+      "Start ranks with 'ronde run', which binds them (--bind auto), or let the launcher bind them: srun "
+      "--cpu-bind=cores, mpirun --bind-to core.";
+  advice.because = "ranks of one node are not bound to cores and disturb each other";
   return {advice};
 }
 

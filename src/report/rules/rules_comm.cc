@@ -88,7 +88,7 @@ std::optional<Advice> for_overlap(const Evidence& evidence, const StepBuckets& b
   advice.gain = share(evidence, won);
   advice.evidence = fmt::format("train.overlap is off; {} of communication could be hidden behind backward passes.",
                                 seconds_text(won));
-  advice.change = "Exchange gradients while the backward pass still runs.";
+  advice.change = "Exchange gradients during the backward pass.";
   advice.setting = "train.overlap=true";
   advice.at = longest_wait(evidence);
   advice.because = "gradients are exchanged only after the backward pass";
@@ -104,18 +104,15 @@ std::optional<Advice> for_late_bucket(const Evidence& evidence, const StepBucket
   Advice advice{.rule = "late_bucket", .title = "The first bucket of gradients is sent late"};
   advice.gain = share(evidence, won);
   advice.evidence = fmt::format(
-      "The first bucket of a step ({}) leaves {} after its first gradient is there; had it left at once, {} more of "
-      "the "
-      "communication would have been hidden behind the backward pass.",
+      "The first bucket of a step ({}) is sent {} after its first gradient is ready. If it were sent at once, {} more "
+      "of the communication would be hidden behind the backward pass.",
       format_bytes(first), seconds_text(buckets.median_delay()), seconds_text(won));
   const std::uint64_t better = first > kFirst ? kFirst : std::max<std::uint64_t>(1024, first / 4);
-  advice.change = "Let the first bucket be small, so that communication starts early";
+  advice.change = "Make the first bucket small, so that communication starts early";
   if (bytes_setting(evidence, "comm.fusion_bytes", kFusion) > kFusion)
-    advice.change += ", and those after it no larger than comm.fusion_bytes=64MiB";
+    advice.change += ", and the others no larger than comm.fusion_bytes=64MiB";
   if (is_on(evidence.facts, "comm.deterministic") || is_on(evidence.facts, "train.deterministic"))
-    advice.change +=
-        "; comm.deterministic puts tensors in the order of their names rather than of readiness, which "
-        "makes it later still";
+    advice.change += "; comm.deterministic orders tensors by name instead of readiness, which delays it further";
   advice.change += ".";
   advice.setting = fmt::format("comm.first_bucket_bytes={}KiB", better >> 10);
   if (better % (1 << 20) == 0) advice.setting = fmt::format("comm.first_bucket_bytes={}MiB", better >> 20);
@@ -132,50 +129,53 @@ std::optional<Advice> for_small_buckets(const Evidence& evidence, const StepBuck
   const double needed = 1 + std::ceil(bytes / static_cast<double>(kFusion));  // the first one is small
   const double won = std::min(transfer_seconds(evidence),
                               (count - needed) * latency * static_cast<double>(evidence.steps.numbers.size()));
-  Advice advice{.rule = "small_buckets", .title = "Gradients travel in many small buckets"};
+  Advice advice{.rule = "small_buckets", .title = "Gradients are sent in many small buckets"};
   advice.gain = share(evidence, won);
   advice.evidence = fmt::format(
-      "A step has {:.0f} buckets of {} in the mean, each of which costs {} whatever its size; {:.0f} would do.", count,
-      format_bytes(static_cast<std::uint64_t>(bytes / count)), seconds_text(latency), needed);
+      "A step has on average {:.0f} buckets of {}, each of which costs {} regardless of its size; {:.0f} would be "
+      "enough.",
+      count, format_bytes(static_cast<std::uint64_t>(bytes / count)), seconds_text(latency), needed);
   const bool lowered = bytes_setting(evidence, "comm.fusion_bytes", kFusion) < kFusion;
-  advice.change = lowered ? "Let buckets hold more." : "Search for sizes that suit this network while training.";
+  advice.change =
+      lowered ? "Use larger buckets." : "Let autotune search for bucket sizes that suit this network during training.";
   advice.setting = lowered ? "comm.fusion_bytes=64MiB" : "comm.autotune=true";
   advice.at = longest_wait(evidence);
-  advice.because = "gradients travel in many small buckets";
+  advice.because = "gradients are sent in many small buckets";
   return advice;
 }
 
 // What to do about a network that is slow, by whether its latency or its bandwidth is.
 void choose_remedy(const Evidence& evidence, const StepBuckets& buckets, Advice& advice) {
   const std::string larger = memory_for_twice(evidence) ? twice_the_batch(evidence) : "";
-  const std::string batch = " A larger batch has less to send a sample (train.batch; the learning rate goes with it).";
+  const std::string batch = " A larger batch sends less per sample (train.batch; adapt the learning rate).";
   const double count = buckets.mean_count(), bytes = buckets.mean_step_bytes();
   const bool fitted = evidence.comm && evidence.comm->latency_us > 0 && evidence.comm->bandwidth_gb_s > 0 && count > 0;
   const double latency = fitted ? evidence.comm->latency_us / 1e6 : 0;
   const double moving = fitted ? bytes / count / (evidence.comm->bandwidth_gb_s * 1e9) : 0;
   if (fitted && latency > kLatencyBound * (latency + moving)) {
     advice.evidence +=
-        fmt::format(" A collective takes {} before its size matters: it is latency that costs.", seconds_text(latency));
-    advice.change = "Fewer and larger exchanges: let buckets be searched for (comm.autotune)." + batch;
+        fmt::format(" A collective costs {} before its size matters: latency is the limit.", seconds_text(latency));
+    advice.change = "Use fewer and larger exchanges: let autotune search for bucket sizes (comm.autotune)." + batch;
     advice.setting = count > 2 || larger.empty() ? "comm.autotune=true" : larger;
   } else if (setting(evidence.facts, "train.compression").value_or("none") == "none") {
     if (fitted)
-      advice.evidence += fmt::format(" {:.3g} GB/s is what limits it: half the bytes would take half the time.",
-                                     evidence.comm->bandwidth_gb_s);
-    advice.change = "Send gradients in half the bytes." + batch;
+      advice.evidence +=
+          fmt::format(" The bandwidth of {:.3g} GB/s is the limit: half the bytes would take half the time.",
+                      evidence.comm->bandwidth_gb_s);
+    advice.change = "Send gradients with half the bytes." + batch;
     advice.setting = "train.compression=bf16";
   } else {
-    advice.change = "Gradients are sent in half the bytes already." + batch;
+    advice.change = "Gradients are already sent with half the bytes." + batch;
     advice.setting = larger.empty() ? "comm.autotune=true" : larger;
   }
   if (evidence.facts.nodes > 1 && advice.setting != "comm.autotune=true")
     advice.change +=
-        " Between nodes comm.autotune=true also searches for the best algorithm (inside of nodes, memory "
-        "is shared in any case).";
+        " Between nodes comm.autotune=true also searches for the best algorithm (inside a node, ranks share memory in "
+        "any case).";
 }
 
 Advice for_transfer(const Evidence& evidence, const StepBuckets& buckets) {
-  Advice advice{.rule = "communication", .title = "Moving data between ranks takes time that nothing hides"};
+  Advice advice{.rule = "communication", .title = "Moving data between ranks takes time that is not hidden"};
   advice.gain = share(evidence, transfer_seconds(evidence));
   double exposed = 0, hidden = 0;
   for (const RankSteps& rank : evidence.steps.ranks) {
@@ -183,13 +183,13 @@ Advice for_transfer(const Evidence& evidence, const StepBuckets& buckets) {
     hidden += rank.all.hidden / static_cast<double>(evidence.steps.ranks.size());
   }
   advice.evidence = fmt::format(
-      "A rank waits for others for {} in the mean, and {} of communication are hidden; on a network of no cost the run "
-      "would take {} instead of {}.",
+      "A rank waits {} on average for others, and {} of communication are hidden. On an ideal network the run would "
+      "take {} instead of {}.",
       seconds_text(exposed), seconds_text(hidden), seconds_text(evidence.efficiency.ideal_seconds),
       seconds_text(evidence.efficiency.no_input_seconds));
   choose_remedy(evidence, buckets, advice);
   advice.at = longest_wait(evidence);
-  advice.because = "data take their time between ranks";
+  advice.because = "moving data between ranks takes time";
   return advice;
 }
 
@@ -216,19 +216,19 @@ std::optional<Advice> of_serialisation(const Evidence& evidence, const std::vect
         other.rule != "precision" && other.rule != "batch")
       left -= other.gain;
   if (left < kLeastSerialisation) return {};
-  Advice advice{.rule = "serialisation", .title = "Ranks wait for one another in turn", .gain = left};
+  Advice advice{.rule = "serialisation", .title = "Ranks take turns in waiting for one another", .gain = left};
   advice.evidence = fmt::format(
-      "Even on a network of no cost the run would take {}, though no rank has more than {} of work: ranks wait for one "
-      "another first here, then there.",
+      "Even on an ideal network the run would take {}, although no rank has more than {} of work: different ranks are "
+      "the last at different times.",
       seconds_text(efficiency.ideal_seconds), seconds_text(*std::ranges::max_element(efficiency.useful_seconds)));
   if (setting(evidence.facts, "model.norm").value_or("batch") == "sync") {
-    advice.change = "Batch norms that meet in every layer make ranks wait in every layer: let each rank have its own.";
+    advice.change = "Synchronized batch norms make ranks wait for one another in every layer: use local ones.";
     advice.setting = "model.norm=batch";
   } else {
-    advice.change = "See in the timeline what the others wait for where they wait longest.";
+    advice.change = "Look at the longest waits in the timeline to see what the ranks wait for.";
   }
   advice.at = longest_wait(evidence);
-  advice.because = "ranks wait for one another in turn";
+  advice.because = "ranks take turns in waiting for one another";
   return advice;
 }
 

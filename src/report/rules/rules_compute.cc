@@ -36,11 +36,11 @@ std::optional<Advice> for_precision(const Evidence& evidence) {
   const double arithmetic = arithmetic_seconds(evidence, *rank);
   advice.gain = arithmetic / evidence.efficiency.seconds * (1 - now / rates.bf16);
   advice.evidence = fmt::format(
-      "{}: {:.3g} TFLOP/s in bf16, {:.3g} in {}; forward and backward passes take {} of {} on rank {}. The gain is the "
-      "most it can be: layers that wait for memory win less.",
+      "{}: {:.3g} TFLOP/s in bf16, {:.3g} in {}; forward and backward passes take {} of {} on rank {}. The gain is an "
+      "upper bound: layers limited by memory gain less.",
       rates.name, rates.bf16, now, tf32 && rates.tf32 > rates.f32 ? "TF32" : "f32", seconds_text(arithmetic),
       seconds_text(evidence.efficiency.seconds), rank->rank);
-  advice.change = "Compute in bf16; weights and optimizer stay in f32.";
+  advice.change = "Compute in bf16; weights and optimizer state stay in f32.";
   advice.setting = "train.precision=bf16";
   advice.because = "it computes in f32 where bf16 is faster";
   return advice;
@@ -72,18 +72,16 @@ std::optional<Advice> for_batch(const Evidence& evidence) {
   if (evidence.facts.batch <= 0 || all < kPerStepShare * run || !memory_for_twice(evidence)) return {};
   Advice advice{.rule = "batch", .title = "The batch is too small for the device"};
   advice.gain = all / run / 2;
-  advice.evidence =
-      cost.idle_device > 0
-          ? fmt::format(
-                "The device has nothing to do for {} of {} although nothing is waited for: kernels are shorter "
-                "than launching them takes.",
-                seconds_text(cost.idle_device), seconds_text(run))
-          : fmt::format("The optimizer takes {} of {}, as long for a small batch as for a large one.",
-                        seconds_text(cost.optimizer), seconds_text(run));
-  advice.evidence += " With twice the batch there is half of it a sample.";
+  advice.evidence = cost.idle_device > 0
+                        ? fmt::format(
+                              "The device is idle for {} of {} although the program waits for nothing: launching the "
+                              "kernels takes longer than running them.",
+                              seconds_text(cost.idle_device), seconds_text(run))
+                        : fmt::format("The optimizer takes {} of {}, and its time does not depend on the batch.",
+                                      seconds_text(cost.optimizer), seconds_text(run));
+  advice.evidence += " With twice the batch, its cost per sample is halved.";
   advice.change = fmt::format(
-      "Train with a larger batch than {}; the learning rate goes with it (optimizer.lr_scaling), and accuracy is worth "
-      "a look.",
+      "Train with a larger batch than {}; adapt the learning rate (optimizer.lr_scaling) and check the accuracy.",
       evidence.facts.batch);
   advice.setting = twice_the_batch(evidence);
   advice.because = "the batch is too small for the device";

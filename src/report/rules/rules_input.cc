@@ -35,42 +35,42 @@ Remedy for_reading(const Evidence& evidence) {
   if (file_each && input.item_bytes > 0 && input.item_bytes < kSmallItem)
     return {.rule = "small_files",
             .title = "Too many small files",
-            .change = fmt::format("A few large files instead of many of {}: 'ronde data pack {} PACK --shuffle', then "
-                                  "--data-name pack --data-path PACK.",
+            .change = fmt::format("Replace many files of {} by a few large ones: 'ronde data pack {} PACK --shuffle', "
+                                  "then --data-name pack --data-path PACK.",
                                   format_bytes(static_cast<std::uint64_t>(input.item_bytes)), path_of(evidence)),
             .setting = "data.name=pack"};
   if (!setting(evidence.facts, "data.cache"))
-    return {.title = "Reading is the limit of the input",
+    return {.title = "Reading limits the input",
             .change =
-                "Keep what was read, in memory that the ranks of a node share: read once, it is there from the "
-                "second epoch on (a folder on a local disk where memory is short).",
+                "Cache the samples in memory shared by the ranks of a node: from the second epoch on they are read "
+                "from there (use a folder on a local disk if memory is short).",
             .setting = "data.cache=ram"};
-  return {.title = "Reading is the limit of the input",
-          .change = fmt::format("Bring the files to a disk of the node before training: 'ronde run --stage {}'; or "
-                                "preprocess them to be smaller: 'ronde data pack'.",
+  return {.title = "Reading limits the input",
+          .change = fmt::format("Copy the files to a disk of the node before training: 'ronde run --stage {}'; or make "
+                                "them smaller: 'ronde data pack'.",
                                 path_of(evidence))};
 }
 
 Remedy for_preparing(const Evidence& evidence) {
   const std::string& stage = evidence.input->limit;
   const JobFacts& facts = evidence.facts;
-  Remedy remedy{.title = fmt::format("'{}' is the limit of the input", stage)};
+  Remedy remedy{.title = fmt::format("'{}' limits the input", stage)};
   const int cores = facts.cores / ranks_a_node(evidence.run, evidence.facts);  // for a rank
   const auto limit = parse_number<int>(setting(evidence.facts, "data.threads").value_or("0")).value_or(0);
   if (limit > 0 && limit < cores) {
     remedy.change =
-        fmt::format("Let more threads prepare samples: data.threads is {}, and a rank has {} cores.", limit, cores);
+        fmt::format("Prepare samples with more threads: data.threads is {}, but a rank has {} cores.", limit, cores);
     remedy.setting = fmt::format("data.threads={}", cores);
   } else if (stage == "decode" && is_one_of(facts.data, {"images", "pack", "tar", "tfrecord", "lmdb"})) {
     remedy.change = fmt::format(
-        "All cores of a rank may decode already. Preprocess offline, once: 'ronde data pack {} PACK --shuffle "
+        "All cores of a rank may already decode. Preprocess once, offline: 'ronde data pack {} PACK --shuffle "
         "--short-side 256', then --data-name pack --data-path PACK; fewer augmentations help too.",
         path_of(evidence));
     remedy.setting = "data.name=pack";
   } else {
     remedy.change = fmt::format(
-        "All cores of a rank may work on '{}' already: make it cheaper, do it offline, or put a cache behind it where "
-        "it draws nothing at random.",
+        "All cores of a rank may already work on '{}': make it cheaper, do it offline, or put a cache behind it if it "
+        "is not random.",
         stage);
   }
   return remedy;
@@ -80,16 +80,16 @@ Remedy remedy_for(const Evidence& evidence) {
   const std::string limit = evidence.input ? evidence.input->limit : std::string();
   if (limit == kReading) return for_reading(evidence);
   if (!limit.empty()) return for_preparing(evidence);
-  Remedy remedy{.title = "The training waits for its input"};
+  Remedy remedy{.title = "Training waits for its input"};
   if (setting(evidence.facts, "data.prefetch").value_or("0") != "0") {
     remedy.change =
-        "No stage of the input is busy all the time, so it comes in waves: let as many batches be prepared "
-        "ahead as measuring shows.";
+        "No stage of the input is busy all the time, so batches arrive in bursts: let Ronde measure how many batches "
+        "to prepare ahead.";
     remedy.setting = "data.prefetch=0";
   } else {
     remedy.change =
-        "No stage of the input is known to be the limit: see the waits in the timeline, and what the input "
-        "does meanwhile.";
+        "The limiting stage of the input is not known: look at the waits in the timeline, and at what the input does "
+        "during them.";
   }
   return remedy;
 }
@@ -109,7 +109,7 @@ std::vector<Advice> of_input(const Evidence& evidence) {
       most = waited;
       advice.at = place_of(evidence, i, *wait);
       advice.evidence =
-          fmt::format("Rank {} waits for input for {} of {} ({}); with input that costs nothing the run would take {}.",
+          fmt::format("Rank {} waits {} of {} for input ({}). With free input the run would take {}.",
                       evidence.run.ranks[i].rank, seconds_text(waited), seconds_text(efficiency.seconds),
                       percent_text(waited / efficiency.seconds), seconds_text(efficiency.no_input_seconds));
     }
@@ -118,10 +118,10 @@ std::vector<Advice> of_input(const Evidence& evidence) {
   if (evidence.input && !evidence.input->limit.empty()) {
     const std::string threads =
         evidence.input->threads > 0
-            ? fmt::format(" ({} a rank)", counted(static_cast<std::size_t>(evidence.input->threads), "thread"))
+            ? fmt::format(" ({} per rank)", counted(static_cast<std::size_t>(evidence.input->threads), "thread"))
             : std::string();
-    advice.evidence += fmt::format(" Its stage '{}'{} is what the others wait for.", evidence.input->limit, threads);
-    advice.because += fmt::format(", of which '{}' is the limit", evidence.input->limit);
+    advice.evidence += fmt::format(" The other stages wait for '{}'{}.", evidence.input->limit, threads);
+    advice.because += fmt::format(", which is limited by '{}'", evidence.input->limit);
   }
   Remedy remedy = remedy_for(evidence);
   advice.rule = std::move(remedy.rule);

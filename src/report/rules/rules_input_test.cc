@@ -26,7 +26,7 @@ TEST(InputRule, NamesTheStageAndTheCeiling) {
   EXPECT_NEAR(advice.gain, 0.2, 1e-9);
   EXPECT_EQ(advice.setting, "data.threads=4") << "8 cores for 2 ranks";
   EXPECT_NE(advice.evidence.find("200 ms of 1 s (20 %)"), std::string::npos) << advice.evidence;
-  EXPECT_NE(advice.evidence.find("'decode' (2 threads a rank)"), std::string::npos) << advice.evidence;
+  EXPECT_NE(advice.evidence.find("'decode' (2 threads per rank)"), std::string::npos) << advice.evidence;
   ASSERT_TRUE(advice.at);
   EXPECT_EQ(advice.at->step, 0);
   EXPECT_NEAR(advice.at->end, 0.02, 1e-9);

@@ -40,8 +40,8 @@ Advice sequential(const Evidence& evidence, const OneRank& alone) {
   const SequentialPart& part = *alone.longest;
   Advice advice{.gain = spread(evidence, alone.seconds), .at = place(evidence, part)};
   advice.evidence =
-      fmt::format("'{}' on rank {} takes {} of {}, in which all other ranks wait or are through.", part.name, part.rank,
-                  seconds_text(part.seconds), seconds_text(evidence.efficiency.seconds));
+      fmt::format("'{}' on rank {} takes {} of {}, during which all other ranks wait or have finished.", part.name,
+                  part.rank, seconds_text(part.seconds), seconds_text(evidence.efficiency.seconds));
   return advice;
 }
 
@@ -50,13 +50,13 @@ Advice for_saving(const Evidence& evidence, double seconds, const OneRank& alone
   if (alone.longest) advice = sequential(evidence, alone);
   advice.rule = "checkpoint";
   if (advice.evidence.empty())
-    advice.evidence = fmt::format("The run is at saving checkpoints for {} of {}.", seconds_text(seconds),
+    advice.evidence = fmt::format("Saving checkpoints takes {} of {}.", seconds_text(seconds),
                                   seconds_text(evidence.efficiency.seconds));
-  advice.because = "training stands still while checkpoints are saved";
+  advice.because = "training stops while checkpoints are saved";
   const double all = evidence.efficiency.seconds > 0 ? seconds / evidence.efficiency.seconds : 0;
   if (is_off(evidence.facts, "checkpoint.background")) {
     advice.title = "Training waits while checkpoints are written";
-    advice.change = "Write checkpoints while training goes on.";
+    advice.change = "Write checkpoints in the background.";
     advice.setting = "checkpoint.background=true";
     advice.gain = all;
   } else if (alone.seconds > kMostlyOneRank * seconds && !is_on(evidence.facts, "checkpoint.sharded")) {
@@ -66,7 +66,7 @@ Advice for_saving(const Evidence& evidence, double seconds, const OneRank& alone
     advice.gain = spread(evidence, alone.seconds);
   } else {
     advice.title = "Saving checkpoints takes much of the time";
-    advice.change = "Save less often: auto weighs what a checkpoint costs against what a failure would.";
+    advice.change = "Save less often: auto balances the cost of a checkpoint against the cost of a failure.";
     advice.setting = "checkpoint.every=auto";
     advice.gain = all;
   }
@@ -80,9 +80,9 @@ std::vector<Advice> of_phases(const Evidence& evidence) {
   if (const OneRank testing = alone_in(evidence, PhaseKind::Testing); testing.longest) {
     Advice advice = sequential(evidence, testing);
     advice.rule = "evaluation";
-    advice.title = "One rank tests while the others wait";
-    advice.change = "Let every rank test its share of the samples and add up the results, as 'ronde train' does.";
-    advice.because = fmt::format("rank {} tests alone while the others wait", testing.longest->rank);
+    advice.title = "One rank evaluates while the others wait";
+    advice.change = "Let every rank evaluate its share of the samples and add up the results, as 'ronde train' does.";
+    advice.because = fmt::format("rank {} evaluates alone while the others wait", testing.longest->rank);
     all.push_back(std::move(advice));
   }
   if (const Phase* saving = evidence.phases.find(PhaseKind::Saving))
@@ -91,7 +91,7 @@ std::vector<Advice> of_phases(const Evidence& evidence) {
     Advice advice = sequential(evidence, work);
     advice.rule = "sequential";
     advice.title = "One rank works while the others wait";
-    advice.change = "Share this work among the ranks, or do it on a thread beside the training.";
+    advice.change = "Divide this work among the ranks, or do it on a background thread.";
     advice.because =
         fmt::format("rank {} does '{}' alone while the others wait", work.longest->rank, work.longest->name);
     all.push_back(std::move(advice));

@@ -168,8 +168,8 @@ std::uint64_t size_of(const std::vector<fs::path>& files) {
 
 std::string left_out_text(const StepWindow& taken, const StepWindow& all, const BoundedOptions& options) {
   return fmt::format(
-      "the trace is too long to be analysed as a whole in {} of memory: what follows is of steps {} to {}, from the "
-      "middle of {} to {} (--steps picks others, --memory takes more)",
+      "the trace is too long to be analysed in {} of memory: this report covers steps {} to {}, from the middle of {} "
+      "to {} (choose others with --steps, or allow more with --memory)",
       format_bytes(options.memory), *taken.first, *taken.last, *all.first, *all.last);
 }
 

@@ -34,7 +34,7 @@ Json read(const RankTrace& rank, const char* key, bool is_list, std::vector<std:
   if (found == rank.metadata.end()) return {};
   Json json = Json::parse(found->second, nullptr, false);
   if (!json.is_discarded() && (is_list ? json.is_array() : json.is_object())) return json;
-  problems.push_back(fmt::format("what rank {} recorded about '{}' cannot be read", rank.rank, key));
+  problems.push_back(fmt::format("cannot read what rank {} recorded about '{}'", rank.rank, key));
   return {};
 }
 
@@ -73,7 +73,7 @@ void read_rates_of(const RankTrace& rank, JobFacts& facts, std::vector<std::stri
     facts.rates = rates_from_json(json);
   } catch (const Error& error) {
     problems.push_back(
-        fmt::format("what rank {} recorded about 'machine rates' cannot be used: {}", rank.rank, error.message()));
+        fmt::format("cannot use what rank {} recorded about 'machine rates': {}", rank.rank, error.message()));
   }
 }
 

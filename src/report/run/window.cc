@@ -54,7 +54,7 @@ Window window_of(const Run& run, const StepWindow& steps) {
     window.steps = std::max(window.steps, count);
   }
   if (window.time.begin > window.time.end)
-    throw Error::bad_input("'{}' has no recorded time to report on{}", run.source.string(),
+    throw Error::bad_input("'{}' contains no recorded time{}", run.source.string(),
                            any_steps              ? " in these steps"
                            : run.problems.empty() ? ": no training thread recorded anything"
                                                   : ": " + run.problems.front());

@@ -82,7 +82,8 @@ TEST(WholeSteps, EndWithTheFirstRankThatWasKilled) {
   std::vector<std::string> problems;
   EXPECT_EQ(keep_whole_steps(run, parse_step_window("2.."), problems), parse_step_window("2..7"));
   EXPECT_EQ(run.ranks.size(), 4u);
-  EXPECT_EQ(problems, std::vector<std::string>{"steps are judged up to 7, the last that was recorded as a whole"});
+  EXPECT_EQ(problems,
+            std::vector<std::string>{"steps up to 7 are analysed, the last one that was recorded completely"});
 }
 
 TEST(WholeSteps, ARankThatHasFewIsLeftOut) {
@@ -92,7 +93,7 @@ TEST(WholeSteps, ARankThatHasFewIsLeftOut) {
   std::vector<std::string> problems;
   EXPECT_EQ(keep_whole_steps(run, {}, problems), StepWindow{}) << "30 steps of three ranks, not 8 of four";
   EXPECT_EQ(problems,
-            std::vector<std::string>{"rank 1 is left out: its recording breaks off long before those of others"});
+            std::vector<std::string>{"rank 1 is left out: its recording ends long before those of the others"});
   ASSERT_EQ(run.ranks.size(), 3u);
   EXPECT_EQ(run.ranks[1].rank, 2);
 }

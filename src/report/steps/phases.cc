@@ -272,14 +272,14 @@ void Sweep::pass(TimeRange time) {
 
 std::string sequential_text(const Phases& phases, int ranks) {
   if (ranks < 2) return "";
-  if (phases.sequential.parts.empty()) return "No part of the run was done by one rank alone while the others waited.";
+  if (phases.sequential.parts.empty()) return "No part of the run was done by one rank alone.";
   std::vector<std::string> named;
   for (const SequentialPart& part : phases.sequential.parts)
     if (named.size() < kNamedParts)
       named.push_back(fmt::format("{} on rank {} ({:.3g} s)", part.name, part.rank, part.seconds));
   return fmt::format(
-      "{:.1f} % of the run was done by one rank while the others waited: {}; however many ranks there are, it cannot "
-      "become more than {:.1f} times faster than it is.",
+      "{:.1f} % of the run was done by one rank while the others waited: {}. With any number of ranks, the run cannot "
+      "become more than {:.1f} times faster.",
       100 * phases.sequential.share, join(named, ", "), phases.sequential.limit);
 }
 

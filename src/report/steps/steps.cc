@@ -61,11 +61,11 @@ constexpr double kNearlyAlways = 0.75;
 std::string slow_text(const SlowestRank& slow) {
   if (slow.rank >= 0)
     return fmt::format(
-        "Rank {} on {} has most work in {:.0f} % of the steps, {:.0f} % more than the mean: its node is slow, or its "
-        "share is larger.",
+        "Rank {} on {} has the most work in {:.0f} % of the steps, {:.0f} % more than the average: its node is slow, "
+        "or its share is larger.",
         slow.rank, slow.host, 100 * slow.share_of_steps, 100 * slow.excess);
   if (slow.always) return "No rank has much more work than the others.";
-  return "The rank with most work changes from step to step: noise or uneven samples, no slow node.";
+  return "The rank with the most work changes from step to step: this is noise or uneven samples, not a slow node.";
 }
 
 // In a usual step: what a rank does now and then, such as a test, is not what makes it slow.

@@ -63,8 +63,8 @@ TEST(SlowestRank, IsNamedWhenItIsAlwaysTheSame) {
   EXPECT_NEAR(slow.share_of_steps, 1, 1e-9);
   EXPECT_NEAR(slow.excess, 80.0 / 60 - 1, 1e-9);
   EXPECT_EQ(slow.text,
-            "Rank 2 on node7 has most work in 100 % of the steps, 33 % more than the mean: its node is slow, or its "
-            "share is larger.");
+            "Rank 2 on node7 has the most work in 100 % of the steps, 33 % more than the average: its node is slow, or "
+            "its share is larger.");
 }
 
 TEST(SlowestRank, IsNobodyWhenItWanders) {
@@ -106,7 +106,7 @@ TEST(JobFacts, AreReadAndWhatMakesNoSenseIsTold) {
   EXPECT_EQ(facts.layers[0].flops, 1e6);
   EXPECT_EQ(facts.bound.at(1), "0-3");
   EXPECT_EQ(facts.memory_bytes, 1e9);
-  EXPECT_EQ(problems, std::vector<std::string>{"what rank 0 recorded about 'rank facts' cannot be read"});
+  EXPECT_EQ(problems, std::vector<std::string>{"cannot read what rank 0 recorded about 'rank facts'"});
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ std::int64_t least_length(const Run& run, const std::vector<std::size_t>& shown,
 std::string left_out_text(const Run& run, std::size_t shown, std::int64_t least) {
   std::string text;
   if (shown < run.ranks.size())
-    text = fmt::format("{} of {} ranks are shown; 'ronde trace merge' makes a file of all", shown, run.ranks.size());
+    text = fmt::format("{} of {} ranks are shown; 'ronde trace merge' writes a file with all of them", shown,
+                       run.ranks.size());
   if (least > 0)
     text += fmt::format("{}spans shorter than {} are left out", text.empty() ? "" : "; ",
                         amount_text(static_cast<double>(least) / 1e3, "us"));
@@ -169,8 +170,8 @@ std::vector<TimelinePiece> pieces_of(const Run& run, const Window& window, const
     pieces.push_back({.title = fmt::format("step {}{}", step, why), .number = step, .time = time_of(run, step)});
   for (const TimeRange& range : marked)
     if (std::ranges::none_of(pieces, [&](const TimelinePiece& piece) { return touches(piece.time, range); }))
-      pieces.push_back({.title = "outside of steps", .time = range});
-  if (pieces.empty()) pieces.push_back({.title = "all of it", .time = window.time});
+      pieces.push_back({.title = "outside steps", .time = range});
+  if (pieces.empty()) pieces.push_back({.title = "whole run", .time = window.time});
   std::ranges::sort(pieces, {}, [](const TimelinePiece& piece) { return piece.time.begin; });
   return pieces;
 }

@@ -35,7 +35,7 @@ TEST(Timeline, ShowsATypicalStepTheSlowestAndWhatIsPointedAt) {
   EXPECT_EQ(pieces[0].title, "step 1, a typical one");
   EXPECT_EQ(pieces[1].title, "step 2");
   EXPECT_EQ(pieces[2].title, "step 4, the slowest");
-  EXPECT_EQ(pieces[3].title, "outside of steps");
+  EXPECT_EQ(pieces[3].title, "outside steps");
   const auto json = timeline_json(run, window, steps, pieces);
   ASSERT_EQ(json["lanes"].size(), 2u);
   EXPECT_EQ(json["left_out"], "");
@@ -53,7 +53,7 @@ TEST(Timeline, LeavesRanksOutWhenThereAreTooManySpans) {
   const StepTable steps = steps_of(run, window);
   const auto json = timeline_json(run, window, steps, pieces_of(run, window, steps, {}), 8);
   EXPECT_EQ(json["lanes"].size(), 1u);
-  EXPECT_EQ(json["left_out"], "1 of 2 ranks are shown; 'ronde trace merge' makes a file of all");
+  EXPECT_EQ(json["left_out"], "1 of 2 ranks are shown; 'ronde trace merge' writes a file with all of them");
 }
 
 TEST(Timeline, OfARankThatAloneHasTooManySpansShowsTheLongest) {
@@ -75,7 +75,7 @@ TEST(Timeline, OfARunWithoutStepsIsAllOfIt) {
   const trace::Run run = make.take();
   const auto pieces = pieces_of(run, window_of(run), {}, {});
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].title, "all of it");
+  EXPECT_EQ(pieces[0].title, "whole run");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ std::size_t judged(const std::vector<std::int64_t>& whole, const std::set<std::i
 
 std::string left_out_text(const std::vector<std::string>& ranks) {
   return ranks.size() == 1
-             ? fmt::format("rank {} is left out: its recording breaks off long before those of others", ranks.front())
-             : fmt::format("ranks {} are left out: their recordings break off long before those of others",
+             ? fmt::format("rank {} is left out: its recording ends long before those of the others", ranks.front())
+             : fmt::format("ranks {} are left out: their recordings end long before those of the others",
                            join(ranks, ", "));
 }
 
@@ -63,7 +63,7 @@ StepWindow keep_whole_steps(Run& run, StepWindow asked, std::vector<std::string>
   run.ranks = std::move(kept);
   if (!left_out.empty()) problems.push_back(left_out_text(left_out));
   if (std::ranges::all_of(run.ranks, &RankTrace::ended)) return asked;
-  problems.push_back(fmt::format("steps are judged up to {}, the last that was recorded as a whole", last));
+  problems.push_back(fmt::format("steps up to {} are analysed, the last one that was recorded completely", last));
   asked.last = last;
   return asked;
 }

@@ -212,12 +212,11 @@ class Generator {
 Generated generate(const GenerateOptions& options) {
   const StepShape& shape = options.shape;
   if (options.ranks < 1 || options.steps < 1)
-    throw Error::bad_input("a run has a rank and a step at least, not {} and {}", options.ranks, options.steps);
+    throw Error::bad_input("a run needs at least one rank and one step, got {} and {}", options.ranks, options.steps);
   const std::int64_t least = std::min({shape.input, shape.forward, shape.backward, shape.optimizer, shape.agree,
                                        shape.move, shape.peers, options.faults.input, options.faults.link});
   if (least < 0 || shape.layers < 0 || shape.buckets < 0)
-    throw Error::bad_input(
-        "no part of a step is shorter than nothing, and there are no fewer than 0 layers or buckets");
+    throw Error::bad_input("the times of a step and the numbers of layers and buckets must not be negative");
   return Generator(options).run();
 }
 

@@ -26,12 +26,13 @@ void add(Faults& faults, std::string_view word) {
   else if (word == "jitter")
     faults.jitter = 0.02;
   else
-    throw Error::bad_input("'{}' is no fault: slow-rank, slow-input, slow-link, late-bucket, evaluate, jitter", word);
+    throw Error::bad_input("unknown fault '{}': use slow-rank, slow-input, slow-link, late-bucket, evaluate or jitter",
+                           word);
 }
 
 int number(const char* word) {
   const auto found = parse_number<int>(word);
-  if (!found) throw Error::bad_input("'{}' is no number", word);
+  if (!found) throw Error::bad_input("'{}' is not a number", word);
   return *found;
 }
 

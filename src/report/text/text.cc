@@ -185,7 +185,7 @@ std::string advice(const Json& document, const Paint& paint) {
   if (!at(document, "advice").is_array()) return "";
   const std::vector<Json> list = objects_at(document, "advice");
   std::string out = title(paint, "What to change");
-  if (list.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss that is worth the effort.\n";
+  if (list.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss worth fixing.\n";
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto gain = number_at(list[i], "gain");
     const std::string head = fmt::format("  {}. ", i + 1);

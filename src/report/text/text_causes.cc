@@ -67,7 +67,7 @@ std::string operators(const Json& document, const Paint& paint) {
   for (const Json& one : list)
     table.add({shortened(text_at(one, "name"), 40), text_at(one, "category"), duration(number_at(one, "seconds")),
                percent(number_at(one, "share")), text_at(one, "visits")});
-  return title(paint, "Operators that take most") + table.text(2);
+  return title(paint, "Operators by time") + table.text(2);
 }
 
 std::string bottlenecks(const Json& document, const Paint& paint) {
@@ -160,7 +160,7 @@ std::string profile(const Json& document, const Paint& paint) {
                {"share", Align::Right},
                {"exclusive", Align::Right},
                {"visits", Align::Right},
-               {"a rank, least", Align::Right},
+               {"rank with least", Align::Right},
                {"most", Align::Right}});
   for (const auto& [depth, path] : lines)
     table.add({std::string(static_cast<std::size_t>(2 * depth), ' ') + shortened(text_at(path, "name"), 30),
@@ -168,7 +168,7 @@ std::string profile(const Json& document, const Paint& paint) {
                ranks_time > 0 ? percent(number_or_zero(path, "inclusive") / ranks_time) : kUnknown,
                duration(number_at(path, "exclusive")), text_at(path, "visits"), duration(number_at(path, "min")),
                duration(number_at(path, "max"))});
-  return title(paint, "Call paths that take most") + table.text(2);
+  return title(paint, "Call paths by time") + table.text(2);
 }
 
 std::string compare(const Json& document, const Paint& paint) {
@@ -182,7 +182,7 @@ std::string compare(const Json& document, const Paint& paint) {
     table.add({shortened(text_at(path, "path"), 50), duration(number_at(path, "first")),
                duration(number_at(path, "second")), (difference && *difference > 0 ? "+" : "") + duration(difference)});
   }
-  return title(paint, "Two runs, a step of a mean rank") +
+  return title(paint, "Two runs, one step of an average rank") +
          wrapped("First " + text_at(part, "first") + ", second " + text_at(part, "second") + ".", "  ") + table.text(2);
 }
 

@@ -56,7 +56,7 @@ TEST(TextReport, SaysWhatTheDocumentSays) {
   EXPECT_TRUE(has(text, "   2  b2    800 ms     78 %        6 %     12 %    4 %   0 %    14 %\n")) << text;
   EXPECT_TRUE(has(text, "decode")) << text;
   EXPECT_TRUE(has(text, "\nRoofline\n  ")) << text;
-  EXPECT_TRUE(has(text, "\nOperators that take most\n")) << text;
+  EXPECT_TRUE(has(text, "\nOperators by time\n")) << text;
   EXPECT_TRUE(has(text, "step > wait for communication  4.6 ms   25 ms      +20 ms\n")) << text;
   EXPECT_TRUE(has(text, "  1. Rank 2 (b2) is slower than all others (up to 18 % of the time)\n")) << text;
   EXPECT_TRUE(has(text, "     set     comm.fusion_bytes=128MiB, as a flag --comm-fusion-bytes 128MiB\n")) << text;

@@ -35,8 +35,8 @@ nanoseconds chosen_interval(const CheckpointCost& cost, nanoseconds node_mtbf, i
 
 std::string interval_sentence(const CheckpointCost& cost, nanoseconds node_mtbf, int nodes) {
   return fmt::format(
-      "a checkpoint every {} (auto): one costs {} and is written after {}, and a failure is to be expected every {} on "
-      "{} (checkpoint.mtbf)",
+      "checkpoint every {} (auto): each costs {} and is written after {}; a failure is expected every {} on {} "
+      "(checkpoint.mtbf)",
       format_duration(chosen_interval(cost, node_mtbf, nodes)), format_duration(cost.lost), format_duration(cost.total),
       format_duration(node_mtbf / nodes), counted(static_cast<std::size_t>(nodes), "node"));
 }

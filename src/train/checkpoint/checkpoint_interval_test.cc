@@ -53,10 +53,9 @@ TEST(ChosenInterval, ShrinksWithTheNodesAndNeverBelowTheTimeOfWriting) {
 }
 
 TEST(ChosenInterval, SaysWhy) {
-  EXPECT_EQ(
-      interval_sentence({.lost = 5min, .total = 5min}, 24h, 4),
-      "a checkpoint every 56 min 43 s (auto): one costs 5 min 0 s and is written after 5 min 0 s, and a failure is "
-      "to be expected every 6 h 0 min on 4 nodes (checkpoint.mtbf)");
+  EXPECT_EQ(interval_sentence({.lost = 5min, .total = 5min}, 24h, 4),
+            "checkpoint every 56 min 43 s (auto): each costs 5 min 0 s and is written after 5 min 0 s; a failure is "
+            "expected every 6 h 0 min on 4 nodes (checkpoint.mtbf)");
 }
 
 TEST(GuessedTime, GrowsWithTheBytes) {

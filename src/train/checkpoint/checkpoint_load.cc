@@ -17,7 +17,7 @@ void check_length(const fs::path& path, const FileRecord& record) {
   const auto bytes = fs::file_size(path, failure);
   if (failure) throw Error::system(failure.value(), "cannot read {}", path.string());
   if (bytes != record.bytes)
-    throw Error::bad_input("{} has {} bytes and was written with {}", path.string(), bytes, record.bytes);
+    throw Error::bad_input("{} has {} bytes, but was written with {}", path.string(), bytes, record.bytes);
 }
 
 TensorMap read_verified(const fs::path& path, const FileRecord& record) {
@@ -25,7 +25,7 @@ TensorMap read_verified(const fs::path& path, const FileRecord& record) {
   Checksum checksum;
   auto content = models::read_safetensors(path, [&](std::span<const std::byte> bytes) { checksum.add(bytes); });
   if (checksum.text() != record.checksum)
-    throw Error::bad_input("{} is not as it was written: its checksum is {} and should be {}", path.string(),
+    throw Error::bad_input("{} has changed since it was written: its checksum is {}, expected {}", path.string(),
                            checksum.text(), record.checksum);
   return std::move(content.tensors);
 }
@@ -35,10 +35,10 @@ void check_tensors(const fs::path& path, const std::string& holds, const TensorM
   const TensorRecords have = records_of(found);
   for (const auto& [name, record] : records)
     if (const auto at = have.find(name); at == have.end() || at->second != record)
-      throw Error::bad_input("checkpoint {}: tensor '{}' of the {} is not as its manifest says", path.string(), name,
+      throw Error::bad_input("checkpoint {}: tensor '{}' of the {} differs from its manifest", path.string(), name,
                              holds);
   if (have.size() != records.size())
-    throw Error::bad_input("checkpoint {} holds {} tensors of the {}, and its manifest names {}", path.string(),
+    throw Error::bad_input("checkpoint {} holds {} tensors of the {}, but its manifest names {}", path.string(),
                            have.size(), holds, records.size());
 }
 
@@ -50,7 +50,7 @@ auto first_usable(const fs::path& folder, const CheckpointWarning& warn,
     try {
       return use(path);
     } catch (const Error& error) {
-      if (warn) warn(fmt::format("checkpoint {} cannot be used: {}", path.string(), error.what()));
+      if (warn) warn(fmt::format("cannot use checkpoint {}: {}", path.string(), error.what()));
     }
   }
   return {};

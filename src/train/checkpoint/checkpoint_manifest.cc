@@ -66,11 +66,11 @@ CheckpointInfo info_of(const Json& json) {
 
 Manifest manifest_of(Json json, const std::string& file) {
   if (const int format = json.at("format").get<int>(); format != kFormat)
-    throw Error::bad_input("{} is of format {}, and this version of Ronde reads format {}", file, format, kFormat);
+    throw Error::bad_input("{} has format {}, but this version of Ronde reads format {}", file, format, kFormat);
   const std::string checksum = json.at(kChecksum).get<std::string>();
   json.erase(kChecksum);
   if (checksum != checksum_of(json_text(json)))
-    throw Error::bad_input("{} is not as it was written: its checksum is another one", file);
+    throw Error::bad_input("{} has changed since it was written: its checksum does not match", file);
   return {.info = info_of(json),
           .files = files_of(json.at("files")),
           .model = tensors_of(json.at("tensors").at("model")),
@@ -105,11 +105,11 @@ std::string manifest_text(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& text, const std::string& file) {
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error::bad_input("{} is no manifest of a checkpoint, or cut short", file);
+  if (!json.is_object()) throw Error::bad_input("{}: not a checkpoint manifest, or truncated", file);
   try {
     return manifest_of(std::move(json), file);
   } catch (const Json::exception& error) {
-    throw Error::bad_input("{} is no manifest of a checkpoint: {}", file, error.what());
+    throw Error::bad_input("{}: not a checkpoint manifest: {}", file, error.what());
   }
 }
 

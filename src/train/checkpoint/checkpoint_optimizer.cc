@@ -78,7 +78,7 @@ void with_state_kind(const Optimizer& optimizer, const Use& use) {
   if (dynamic_cast<const Lars*>(&optimizer)) return use(std::type_identity<LarsParamState>());
   if (dynamic_cast<const Lamb*>(&optimizer)) return use(std::type_identity<LambParamState>());
   throw Error::bad_input(
-      "the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb");
+      "cannot save the state of this optimizer; supported are SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb");
 }
 
 std::string field_name(const std::string& parameter, const char* field) {
@@ -95,8 +95,8 @@ std::vector<std::pair<std::string, torch::Tensor>> named(const Optimizer& optimi
     for (const torch::Tensor& parameter : group.params()) {
       const auto at = names.find(parameter.unsafeGetTensorImpl());
       if (at == names.end())
-        throw Error::bad_input("parameter {} of the optimizer, of shape {}, is none of this model", result.size() + 1,
-                               c10::str(parameter.sizes()));
+        throw Error::bad_input("parameter {} of the optimizer, of shape {}, does not belong to this model",
+                               result.size() + 1, c10::str(parameter.sizes()));
       result.emplace_back(at->second, parameter);
     }
   }
@@ -153,7 +153,7 @@ void restore_state(Optimizer& optimizer, const NamedParameters& parameters, cons
     TensorMap wanted;
     for (const auto& [name, parameter] : known) add_wanted<State>(name, parameter, tensors, wanted);
     if (const std::string wrong = models::differences(wanted, tensors); !wrong.empty())
-      throw Error::bad_input("{} does not fit this optimizer: of its tensors {}", source, wrong);
+      throw Error::bad_input("{} does not match this optimizer: of its tensors, {}", source, wrong);
     const torch::NoGradGuard no_grad;
     optimizer.state().clear();
     for (const auto& [name, parameter] : known) {

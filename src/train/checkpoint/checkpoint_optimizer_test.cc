@@ -115,15 +115,15 @@ TEST(OptimizerState, ThatDoesNotFitIsRefused) {
   TensorMap state = good;
   state["0.weight/exp_avg"] = torch::ones({5});
   EXPECT_EQ(wrong(state, adam),
-            "checkpoint x does not fit this optimizer: of its tensors 1 has another shape "
-            "(0.weight/exp_avg [5] instead of [4, 3, 3, 3])");
+            "checkpoint x does not match this optimizer: of its tensors, 1 has another shape (0.weight/exp_avg [5] "
+            "instead of [4, 3, 3, 3])");
   state = good;
   state.erase("2.bias/exp_avg");
   EXPECT_EQ(wrong(state, adam),
-            "checkpoint x does not fit this optimizer: of its tensors 1 is missing (2.bias/exp_avg)");
+            "checkpoint x does not match this optimizer: of its tensors, 1 is missing (2.bias/exp_avg)");
   torch::optim::SGD sgd(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   EXPECT_EQ(wrong(good, sgd),
-            "checkpoint x does not fit this optimizer: of its tensors 12 are not known (0.bias/exp_avg, "
+            "checkpoint x does not match this optimizer: of its tensors, 12 are unknown (0.bias/exp_avg, "
             "0.bias/exp_avg_sq, 0.bias/step, 0.weight/exp_avg, and 8 more)");
   const TensorMap after = state_tensors(adam, net->named_parameters());
   for (const auto& [name, tensor] : good) EXPECT_TRUE(tensor.equal(after.at(name))) << name;
@@ -133,11 +133,10 @@ TEST(OptimizerState, OfOthersIsRefused) {
   auto net = network();
   torch::optim::LBFGS lbfgs(net->parameters());
   EXPECT_EQ(tests::failure([&] { state_tensors(lbfgs, net->named_parameters()); }),
-            "the state of this optimizer cannot be saved: only of SGD, Adam, AdamW, RMSprop, Adagrad, Lars "
-            "and Lamb");
+            "cannot save the state of this optimizer; supported are SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb");
   torch::optim::SGD foreign(std::vector<torch::Tensor>{torch::ones({3})}, 0.1);
   EXPECT_EQ(tests::failure([&] { state_tensors(foreign, net->named_parameters()); }),
-            "parameter 1 of the optimizer, of shape [3], is none of this model");
+            "parameter 1 of the optimizer, of shape [3], does not belong to this model");
 }
 
 }  // namespace

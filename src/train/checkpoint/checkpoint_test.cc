@@ -111,11 +111,11 @@ TEST_F(CheckpointFiles, SayWhatIsWrongWithThem) {
   const fs::path model = path / "model.safetensors";
   change_byte(model, -1);
   const std::string wrong = failure([&] { load_checkpoint(path); });
-  EXPECT_EQ(wrong.find(model.string() + " is not as it was written: its checksum is "), 0u) << wrong;
+  EXPECT_EQ(wrong.find(model.string() + " has changed since it was written: its checksum is "), 0u) << wrong;
   const auto bytes = fs::file_size(model);
   fs::resize_file(model, bytes - 5);
   EXPECT_EQ(failure([&] { load_checkpoint(path); }),
-            fmt::format("{} has {} bytes and was written with {}", model.string(), bytes - 5, bytes));
+            fmt::format("{} has {} bytes, but was written with {}", model.string(), bytes - 5, bytes));
   fs::remove(model);
   EXPECT_EQ(failure([&] { load_checkpoint(path); }),
             fmt::format("cannot read {}: No such file or directory", model.string()));
@@ -145,7 +145,7 @@ TEST_F(CheckpointFiles, OfALaterVersionAreRefused) {
   std::ofstream(path / "manifest.json") << R"({"format": 2})";
   EXPECT_EQ(
       failure([&] { load_checkpoint(path); }),
-      fmt::format("{} is of format 2, and this version of Ronde reads format 1", (path / "manifest.json").string()));
+      fmt::format("{} has format 2, but this version of Ronde reads format 1", (path / "manifest.json").string()));
 }
 
 // Room for one checkpoint of a million values and not for two, however the disk says so.

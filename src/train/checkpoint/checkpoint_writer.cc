@@ -56,7 +56,7 @@ struct CheckpointWriter::Impl {
     } catch (const Error& failure) {
       fail(failure);
     } catch (const std::exception& failure) {
-      fail(Error(Error::Kind::System, fmt::format("a checkpoint could not be written: {}", failure.what())));
+      fail(Error(Error::Kind::System, fmt::format("cannot write a checkpoint: {}", failure.what())));
     }
     return false;
   }

@@ -61,7 +61,7 @@ std::unique_ptr<GpuTrace> GpuTrace::start(trace::Recorder& recorder, std::int64_
   try {
     return std::make_unique<GpuTrace>(recorder, most_steps, log);
   } catch (const Error& error) {
-    log.info("the trace will not show what GPUs do: {}", error.message());
+    log.info("the trace will not show GPU activity: {}", error.message());
     return nullptr;
   }
 }
@@ -77,7 +77,7 @@ GpuTrace::~GpuTrace() {
   recorder_.on_switch({});
   const std::uint64_t dropped = activity_->dropped();
   activity_.reset();
-  if (dropped > 0) log_.warn("the trace lacks {} pieces of work of GPUs: CUPTI had no room for them", dropped);
+  if (dropped > 0) log_.warn("the trace lacks {} GPU activities: CUPTI had no buffer space for them", dropped);
 }
 
 void GpuTrace::step() {
@@ -92,7 +92,7 @@ void GpuTrace::follow(bool recording) noexcept {
   try {
     activity_->set_on(recording && (most_steps_ == 0 || steps_ <= most_steps_));
   } catch (const Error& error) {
-    log_.warn("the trace no longer shows what GPUs do: {}", error.message());
+    log_.warn("the trace no longer shows GPU activity: {}", error.message());
   }
 }
 

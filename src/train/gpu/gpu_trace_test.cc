@@ -82,7 +82,7 @@ TEST(GpuTrace, WhereItCannotBeHadALineSaysWhy) {
   std::ostringstream text;
   trace::Recorder recorder({.folder = folder.path()});
   EXPECT_EQ(GpuTrace::start(recorder, 0, Log({.stream = &text})), nullptr);
-  EXPECT_NE(text.str().find("the trace will not show what GPUs do: " + device::why_no_activity()), std::string::npos)
+  EXPECT_NE(text.str().find("the trace will not show GPU activity: " + device::why_no_activity()), std::string::npos)
       << text.str();
 }
 

@@ -7,12 +7,11 @@ namespace {
 
 // Only what is put into a stream can be recorded: NCCL's collectives, without the votes before them.
 std::string why_no_exchange(const GraphFacts& facts) {
-  if (facts.synced_norms) return "model.norm = sync brings ranks together inside the network";
+  if (facts.synced_norms) return "model.norm = sync communicates inside the network";
   if (facts.reduce == "adasum" || facts.compression != "none")
-    return fmt::format("train.reduce = {} with train.compression = {} changes gradients on their way, by the host",
-                       facts.reduce, facts.compression);
-  if (!facts.why_not_nccl.empty())
-    return "the exchange of gradients can be recorded only where NCCL does it: " + facts.why_not_nccl;
+    return fmt::format("train.reduce = {} with train.compression = {} needs the host to change gradients", facts.reduce,
+                       facts.compression);
+  if (!facts.why_not_nccl.empty()) return "only NCCL's exchange of gradients can be recorded: " + facts.why_not_nccl;
   return {};
 }
 
@@ -20,16 +19,16 @@ std::string why_no_exchange(const GraphFacts& facts) {
 
 std::string why_no_graph(const GraphFacts& facts) {
   if (facts.setting == "off") return "train.graph is off";
-  if (!facts.on_gpu) return "the training runs on the CPU";
+  if (!facts.on_gpu) return "training runs on the CPU";
   if (!facts.why_no_graphs.empty()) return facts.why_no_graphs;
   if (!facts.fused)
     return fmt::format(
-        "steps of optimizer.name = {} ask the host for the learning rate (sgd, adam and adamw need not, "
-        "where optimizer.fused is not off)",
+        "optimizer.name = {} reads the learning rate from the host in each step (sgd, adam and adamw do not, unless "
+        "optimizer.fused is off)",
         facts.optimizer);
-  if (facts.f16_on_host) return "with this optimizer the host looks for overflows of f16";
-  if (facts.traced_modules) return "trace.modules and trace.operators look at each layer as it runs";
-  if (facts.recompute) return "model.recompute asks for the state of random numbers in each pass";
+  if (facts.f16_on_host) return "with this optimizer the host checks for overflows of f16";
+  if (facts.traced_modules) return "trace.modules and trace.operators observe each layer as it runs";
+  if (facts.recompute) return "model.recompute reads the random number state in each pass";
   if (facts.ranks > 1 && !facts.local) return why_no_exchange(facts);
   return {};
 }

@@ -44,7 +44,7 @@ TEST(GraphRules, SeveralRanksCanWhereGradientsStayAtHome) {
   GraphFacts facts = possible();
   facts.ranks = 4;
   facts.why_not_nccl = "ranks 0 and 1 on b2 share GPU 0";
-  expect_reason(facts, "only where NCCL does it: ranks 0 and 1 on b2 share GPU 0");
+  expect_reason(facts, "only NCCL's exchange of gradients can be recorded: ranks 0 and 1 on b2 share GPU 0");
   facts.local = true;
   EXPECT_EQ(why_no_graph(facts), "");
 }

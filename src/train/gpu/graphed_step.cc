@@ -96,7 +96,7 @@ void GraphedStep::record(StepKind kind, const StepBatch& batch, const Work& work
   mine.graph = StepGraph();
   mine.result = torch::Tensor();
   if (group_.rank() == 0)
-    log_.info("{} steps are launched piece by piece, since one cannot be recorded: {}",
+    log_.info("{} steps are launched kernel by kernel, because a step cannot be recorded: {}",
               kind == StepKind::Measured ? "measured" : "ordinary", why);
 }
 
@@ -120,7 +120,7 @@ std::string GraphedStep::objection_of_ranks(const std::string& failure) const {
 }
 
 void GraphedStep::give_up(const std::string& why, const Hooks& hooks) {
-  if (group_.rank() == 0) log_.info("steps are launched piece by piece, since one cannot be recorded: {}", why);
+  if (group_.rank() == 0) log_.info("steps are launched kernel by kernel, because a step cannot be recorded: {}", why);
   given_up_ = true;
   recordings_ = {};
   place_ = {};

@@ -52,7 +52,7 @@ struct DeviceInput::Impl {
 DeviceInput::DeviceInput(data::Loader& loader, DeviceInputOptions options)
     : impl_(std::make_unique<Impl>(loader, options)) {
   if (options.type != torch::kFloat32 && options.type != torch::kBFloat16)
-    throw Error(Error::Kind::Bug, "inputs of a network are f32 or bf16");
+    throw Error(Error::Kind::Bug, "the inputs of a network must be f32 or bf16");
 }
 
 DeviceInput::~DeviceInput() {

@@ -50,11 +50,10 @@ std::int64_t window_of(const Settings& settings) {
 std::string why_input_waits(const std::vector<data::StageStats>& stages) {
   // Who waits for input waits for some stage, even where that had to pause now and then.
   const std::string limit = data::limiting_stage(stages, 0.5);
-  if (limit.empty()) return "no stage of the input is busy all the time: more data.prefetch may even it out";
+  if (limit.empty()) return "no stage of the input is busy all the time: a larger data.prefetch may smooth it";
   if (limit == "read") return "reading is the limit: data.cache, packs ('ronde data pack') or a faster disk would help";
   return fmt::format(
-      "'{}' is the limit: more data.threads where there are cores, smaller pictures ('ronde data pack --short-side'), "
-      "or "
+      "'{}' is the limit: more data.threads (if cores are free), smaller pictures ('ronde data pack --short-side') or "
       "fewer augmentations would help",
       limit);
 }

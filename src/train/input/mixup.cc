@@ -9,11 +9,11 @@ double mixup_of(const Settings& settings, data::Target target, std::int64_t batc
   const double alpha = settings.get<"data.mixup">();
   if (alpha == 0) return 0;
   if (target != data::Target::Class)
-    throw Error::bad_input("data.mixup mixes classes, but data.target is {}", data::name(target));
+    throw Error::bad_input("data.mixup needs data.target = class, got {}", data::name(target));
   const std::int64_t parts = std::int64_t{ranks} * settings.get<"train.accumulate">();
   if (batch % (2 * parts) != 0)
     throw Error::bad_input(
-        "data.mixup mixes pairs, so train.batch must be a multiple of {} (twice the ranks times train.accumulate), not "
+        "data.mixup mixes pairs of samples: train.batch must be a multiple of {} (2 x ranks x train.accumulate), got "
         "{}",
         2 * parts, batch);
   return alpha;

@@ -96,7 +96,7 @@ TEST(Limits, ARankOfAGpuHasItForItself) {
   EXPECT_NEAR(speed(limits, "host-to-device link"), 20e9 / 32, 1);
   EXPECT_NEAR(speed(limits, "network"), 10 * 50e9 / (1.5 * 100), 1);
   EXPECT_EQ(binding(limits)->what, "compute");
-  EXPECT_EQ(verdict(limits, 4), "compute binds: at most 16,666 samples/s per rank, 66,666 on 4 ranks");
+  EXPECT_EQ(verdict(limits, 4), "compute is the limit: at most 16,666 samples/s per rank, 66,666 on 4 ranks");
 }
 
 TEST(Limits, RanksShareAProcessor) {
@@ -130,7 +130,7 @@ TEST(Limits, ASlowNetworkBinds) {
 
 TEST(Limits, NothingKnownIsSaid) {
   EXPECT_EQ(binding({}), nullptr);
-  EXPECT_EQ(verdict({}, 2), "nothing is known that would limit the speed");
+  EXPECT_EQ(verdict({}, 2), "no speed limit is known");
   EXPECT_TRUE(speed_limits(work_of(small(), with({}), 1, 0), {}, {}).empty());
 }
 
@@ -188,7 +188,7 @@ TEST(Limits, ReadsAsTextAndAsJson) {
   const std::string text = to_text(limits);
   for (const char* part :
        {"small: 25 parameters, 1 x 2 x 3 inputs, batch 40 on 2 ranks; a GPU", "optimizer state", "the recipe's 40 fits",
-        "compute binds: at most", "model.recompute = true: activations 200 B"})
+        "compute is the limit: at most", "model.recompute = true: activations 200 B"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const auto json = to_json(limits);
   EXPECT_EQ(json["asked"]["binding"], "compute");

@@ -18,7 +18,7 @@ std::string bytes_text(double bytes) {
 std::string memory_text(const Limits& limits) {
   const Limits::Variant& asked = limits.asked;
   const MemoryNeed& memory = asked.memory;
-  Table table({{"memory of a rank"}, {"", Align::Right}});
+  Table table({{"memory per rank"}, {"", Align::Right}});
   const auto line = [&](const char* what, double bytes) { table.add({what, bytes_text(bytes)}); };
   line("parameters", asked.known.parameter_bytes + asked.known.buffer_bytes);
   line("gradients", asked.known.gradient_bytes);
@@ -26,15 +26,16 @@ std::string memory_text(const Limits& limits) {
   line("activations", memory.activations);
   line("peak of all tensors", memory.peak);
   if (limits.machine.kind == Hardware::Kind::Cpu) {
-    line("batches that wait", memory.ahead);
-    if (memory.checkpoint > 0) line("a checkpoint on its way", memory.checkpoint);
+    line("prefetched batches", memory.ahead);
+    if (memory.checkpoint > 0) line("checkpoint being written", memory.checkpoint);
   }
   line("the program itself", memory.program);
-  line("all together", memory.rank);
+  line("total", memory.rank);
   std::string text = table.text();
-  if (memory.available <= 0) return text + "largest batch: not known, since the machine's memory is not (--memory)\n";
+  if (memory.available <= 0)
+    return text + "largest batch: not known, because the memory of the machine is not known (set --memory)\n";
   if (memory.largest_batch == 0)
-    return text + fmt::format("largest batch: none, not even one sample fits into {}\n", bytes_text(memory.available));
+    return text + fmt::format("largest batch: none; not even one sample fits into {}\n", bytes_text(memory.available));
   const bool fits = memory.rank <= memory.available;
   return text + fmt::format("largest batch: {} on {}, with {} for each; the recipe's {} {}\n", memory.largest_batch,
                             limits.spread.ranks == 1 ? "1 rank" : fmt::format("{} ranks", limits.spread.ranks),
@@ -44,7 +45,7 @@ std::string memory_text(const Limits& limits) {
 std::string speeds_text(const Limits& limits) {
   const auto& speeds = limits.asked.speeds;
   if (speeds.empty()) return verdict(speeds, limits.spread.ranks) + "\n";
-  Table table({{"at most, by"}, {"samples/s per rank", Align::Right}, {"from"}});
+  Table table({{"limit"}, {"samples/s per rank", Align::Right}, {"from"}});
   for (const SpeedLimit& one : speeds)
     table.add(
         {one.what,
@@ -64,13 +65,13 @@ std::string other_text(const Limits& limits) {
   const Limits::Variant &asked = limits.asked, &other = *limits.other;
   const double before = speed_of(asked), after = speed_of(other);
   std::string text =
-      fmt::format("model.recompute = {}: activations {} rather than {}, peak of tensors {} rather than {}",
+      fmt::format("model.recompute = {}: activations {} instead of {}, peak of tensors {} instead of {}",
                   other.recompute, bytes_text(other.memory.activations), bytes_text(asked.memory.activations),
                   bytes_text(other.memory.peak), bytes_text(asked.memory.peak));
   if (other.memory.largest_batch > 0 && asked.memory.largest_batch > 0)
-    text += fmt::format(", largest batch {} rather than {}", other.memory.largest_batch, asked.memory.largest_batch);
+    text += fmt::format(", largest batch {} instead of {}", other.memory.largest_batch, asked.memory.largest_batch);
   if (before > 0 && after > 0)
-    text += fmt::format(", and {:.0f} % {} time a step", 100 * std::abs(before / after - 1),
+    text += fmt::format(", and {:.0f} % {} time per step", 100 * std::abs(before / after - 1),
                         after < before ? "more" : "less");
   return text + "\n";
 }

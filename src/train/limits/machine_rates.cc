@@ -96,12 +96,12 @@ std::string rates_text(const MachineRates& rates) {
 
 // Where the rates went, for people.
 std::string keep(const MachineRates& rates, const std::filesystem::path& file, const std::string& key) {
-  if (file.empty()) return "not kept, since there is no home folder";
+  if (file.empty()) return "not saved: there is no home folder";
   try {
     write_rates(rates, file, key);
-    return "kept in " + file.string();
+    return "saved in " + file.string();
   } catch (const Error& error) {
-    return "not kept: " + error.message();
+    return "not saved: " + error.message();
   }
 }
 
@@ -115,11 +115,12 @@ std::optional<MachineRates> measure_and_keep(const Session& session, const Rates
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const std::string where = keep(rates, file, key);
     if (session.rank() == 0)
-      log.info("machine: {}; measured for the report in {:.1f} s, {} (trace.roofline=off leaves it out)",
+      log.info("machine: {}; measured for the report in {:.1f} s, {} (trace.roofline=off turns it off)",
                rates_text(rates), took.count(), where);
     return rates;
   } catch (const std::exception& failure) {
-    log.warn("the report will not know how fast this machine is, because it cannot be measured: {}", failure.what());
+    log.warn("the report will not contain the speed of this machine, because it cannot be measured: {}",
+             failure.what());
     return {};
   }
 }

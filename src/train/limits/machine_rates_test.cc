@@ -88,7 +88,7 @@ TEST_F(RatesOfThreads, OneRankMeasuresWhileTheOthersWait) {
   EXPECT_FALSE(found_[1]);
   EXPECT_EQ(std::ranges::count(log_, '\n'), 1) << log_;
   EXPECT_NE(log_.find("f32 1.5 TFLOP/s, memory 20 GB/s; measured for the report"), std::string::npos) << log_;
-  EXPECT_NE(log_.find("kept in " + (folder_.path() / "ronde" / "rates-").string()), std::string::npos) << log_;
+  EXPECT_NE(log_.find("saved in " + (folder_.path() / "ronde" / "rates-").string()), std::string::npos) << log_;
 }
 
 TEST_F(RatesOfThreads, TheSecondRunMeasuresNothingAndSaysNothing) {
@@ -103,7 +103,7 @@ TEST_F(RatesOfThreads, ACacheThatCannotBeWrittenIsNoReasonToStop) {
   std::ofstream(folder_.path() / "ronde") << "a file where the folder should be";
   run(2);
   EXPECT_EQ(found_[0], rates_);
-  EXPECT_NE(log_.find("not kept: cannot write"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("not saved: cannot write"), std::string::npos) << log_;
   environment_ = Environment{};
   run(1);
   EXPECT_EQ(found_[0], rates_);

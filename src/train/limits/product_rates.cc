@@ -134,7 +134,8 @@ ProductRates as_ronde_error(Measure measure) {
   try {
     return measure();
   } catch (const c10::Error& error) {
-    throw Error(Error::Kind::System, fmt::format("torch cannot multiply matrices: {}", error.what_without_backtrace()));
+    throw Error(Error::Kind::System,
+                fmt::format("torch failed to multiply matrices: {}", error.what_without_backtrace()));
   }
 }
 

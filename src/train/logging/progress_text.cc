@@ -150,7 +150,7 @@ std::string epoch_line(const EpochFacts& facts) {
   if (facts.trained) line += fmt::format(" {};", text_of(facts.train, false));
   if (facts.held_out) line += fmt::format(" {} {};", facts.held_out_name, text_of(*facts.held_out, false));
   line += fmt::format(" {}, {} samples/s", format_duration(facts.time), rate_text(facts.rates.samples_per_second));
-  if (facts.noise_scale) line += fmt::format("; {}", noise_text(*facts.noise_scale));
+  if (facts.noise_scale) line += fmt::format("; noise scale: {}", noise_text(*facts.noise_scale));
   return line;
 }
 
@@ -170,7 +170,7 @@ std::string summary_text(const Summary& summary) {
   add_results(table, "training", summary.train);
   if (summary.validation) add_results(table, "validation", *summary.validation);
   if (summary.test) add_results(table, "test", *summary.test);
-  if (summary.noise_scale) table.add({"gradient noise", noise_text(*summary.noise_scale)});
+  if (summary.noise_scale) table.add({"noise scale", noise_text(*summary.noise_scale)});
   if (summary.target_accuracy)
     table.add({fmt::format("time to {}", target_text(summary)),
                summary.time_to_target_accuracy ? format_duration(*summary.time_to_target_accuracy) : "not reached"});

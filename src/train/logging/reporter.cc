@@ -46,7 +46,7 @@ struct Reporter::Files {
   // A full disk is no reason to stop; it is said once.
   void check(const Log& log) {
     for (const auto* error : {&metrics.error(), &board.error()})
-      if (*error && !std::exchange(complained, true)) log.warn("{}; training goes on without it", (*error)->what());
+      if (*error && !std::exchange(complained, true)) log.warn("{}; training continues without it", (*error)->what());
   }
 };
 
@@ -65,7 +65,7 @@ void Reporter::begin(std::optional<std::int64_t> done, std::int64_t epoch, std::
   const std::filesystem::path folder = output_folder(session_.settings());
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error::system(failure.value(), "output.dir: cannot make {}", folder.string());
+  if (failure) throw Error::system(failure.value(), "output.dir: cannot create {}", folder.string());
   files_ = std::make_unique<Files>(folder, done);
   progress_.emplace(ProgressOptions{.terminal = is_terminal(stdout)});
 }

@@ -51,10 +51,10 @@ void require_same_settings(const Settings& settings, const comm::Group& group) {
     by_rank.emplace_back();
     for (const auto piece : split(text, kBetween)) by_rank.back().emplace_back(piece);
     if (by_rank.back().size() != kSettings.size())
-      throw Error::bad_input("rank {} runs another version of Ronde than this rank", by_rank.size() - 1);
+      throw Error::bad_input("rank {} runs a different version of Ronde from this rank", by_rank.size() - 1);
   }
   if (const std::string differences = differing_settings(by_rank); !differences.empty())
-    throw Error::bad_input("ranks have different settings, and cannot train together: {}", differences);
+    throw Error::bad_input("settings differ between ranks: {}", differences);
 }
 
 bool on_any_rank(bool mine, const std::string& name, const comm::Group& group) {

@@ -58,7 +58,7 @@ std::string of_cpu(const CpuFacts& cpu) {
 
 std::string gpu_sentence(Precision precision, const GpuFacts& gpu) {
   if (precision == Precision::F32 && tensor_cores(precision, gpu))
-    return fmt::format("f32, its products in TF32 on the tensor cores of {}", label(gpu));
+    return fmt::format("f32, with products in TF32 on the tensor cores of {}", label(gpu));
   return fmt::format("{} on the {} of {}", name(precision),
                      tensor_cores(precision, gpu) ? "tensor cores" : "plain cores", label(gpu));
 }
@@ -73,7 +73,7 @@ std::string_view name(Precision precision) {
 Precision parse_precision(std::string_view text) {
   for (const Precision one : {Precision::F32, Precision::BF16, Precision::F16})
     if (name(one) == text) return one;
-  throw Error::bad_input("'{}' is no precision: there are f32, bf16 and f16", text);
+  throw Error::bad_input("unknown precision '{}': use f32, bf16 or f16", text);
 }
 
 // x86 calls them flags, ARM Features; all processors of a machine are taken to be like the first.
@@ -98,25 +98,28 @@ CpuFacts read_cpu_facts() {
 std::string arithmetic_sentence(Precision precision, const HardwareFacts& facts) {
   if (facts.gpu) return gpu_sentence(precision, *facts.gpu);
   const CpuFacts& cpu = facts.cpu;
-  if (precision == Precision::F32) return fmt::format("f32 by {} instructions of {}", vectors(cpu), of_cpu(cpu));
+  if (precision == Precision::F32) return fmt::format("f32 with {} instructions of {}", vectors(cpu), of_cpu(cpu));
   if (const std::string own = own_instructions(precision, cpu); !own.empty())
-    return fmt::format("{} by {} instructions of {}", name(precision), own, of_cpu(cpu));
-  return fmt::format("{} in memory, converted and computed in f32 by {} instructions of {}, which has none for {}",
+    return fmt::format("{} with {} instructions of {}", name(precision), own, of_cpu(cpu));
+  return fmt::format("{} in memory, computed in f32 with {} instructions of {}, which has no instructions for {}",
                      name(precision), vectors(cpu), of_cpu(cpu), name(precision));
 }
 
 std::optional<std::string> arithmetic_advice(Precision precision, const HardwareFacts& facts) {
   if (facts.gpu) {
     if (precision == Precision::F32 && at_least(*facts.gpu, 8, 0))
-      return fmt::format("f32 runs, and bf16 would be faster on {}: try train.precision = bf16", facts.gpu->name);
+      return fmt::format("training runs in f32, but bf16 would be faster on {}: try train.precision = bf16",
+                         facts.gpu->name);
     if (precision == Precision::F32 && at_least(*facts.gpu, 7, 0))
-      return fmt::format("f32 runs, and f16 would be faster on {}: try train.precision = f16", facts.gpu->name);
+      return fmt::format("training runs in f32, but f16 would be faster on {}: try train.precision = f16",
+                         facts.gpu->name);
     return {};
   }
   const std::string for_bf16 = own_instructions(Precision::BF16, facts.cpu);
   if (precision == Precision::F32 && !for_bf16.empty())
-    return fmt::format("f32 runs, and bf16 would be faster by the {} instructions of {}: try train.precision = bf16",
-                       for_bf16, of_cpu(facts.cpu));
+    return fmt::format(
+        "training runs in f32, but bf16 would be faster with the {} instructions of {}: try train.precision = bf16",
+        for_bf16, of_cpu(facts.cpu));
   if (precision != Precision::F32 && own_instructions(precision, facts.cpu).empty())
     return fmt::format("{} has no instructions for {}: it will be slower than {}", of_cpu(facts.cpu), name(precision),
                        precision == Precision::F16 && !for_bf16.empty() ? "bf16" : "f32");
@@ -127,7 +130,7 @@ void require_precision(Precision precision, const HardwareFacts& facts) {
   if (!facts.gpu || precision == Precision::F32) return;  // processors can do all of them
   const bool bf16 = precision == Precision::BF16;
   if (at_least(*facts.gpu, bf16 ? 8 : 5, bf16 ? 0 : 3)) return;
-  throw Error::bad_input("train.precision is {}, which {} lacks: it takes compute capability {}; try {}",
+  throw Error::bad_input("train.precision is {}, but {} does not support it: it needs compute capability {}; try {}",
                          name(precision), label(*facts.gpu), bf16 ? "8.0" : "5.3",
                          bf16 && at_least(*facts.gpu, 5, 3) ? "f16 or f32" : "f32");
 }

@@ -30,23 +30,23 @@ TEST(Arithmetic, SaysWhatReallyComputes) {
     HardwareFacts facts;
     const char* sentence;
   } table[] = {
-      {Precision::F32, cpu({}), "f32 by plain instructions of Chip"},
-      {Precision::F32, cpu(kAvx2), "f32 by AVX2 instructions of Chip"},
-      {Precision::F32, cpu(kAvx512), "f32 by AVX-512 instructions of Chip"},
-      {Precision::F32, cpu({"asimd"}), "f32 by NEON instructions of Chip"},
-      {Precision::F32, cpu({"asimd", "sve"}), "f32 by SVE instructions of Chip"},
+      {Precision::F32, cpu({}), "f32 with plain instructions of Chip"},
+      {Precision::F32, cpu(kAvx2), "f32 with AVX2 instructions of Chip"},
+      {Precision::F32, cpu(kAvx512), "f32 with AVX-512 instructions of Chip"},
+      {Precision::F32, cpu({"asimd"}), "f32 with NEON instructions of Chip"},
+      {Precision::F32, cpu({"asimd", "sve"}), "f32 with SVE instructions of Chip"},
       {Precision::BF16, cpu(kAvx2),
-       "bf16 in memory, converted and computed in f32 by AVX2 instructions of Chip, which has none for bf16"},
+       "bf16 in memory, computed in f32 with AVX2 instructions of Chip, which has no instructions for bf16"},
       {Precision::BF16, cpu(with(kAvx512, {"avx512_bf16"})), "bf16 by AVX-512 BF16 instructions of Chip"},
       {Precision::BF16, cpu(with(kAvx512, {"avx512_bf16", "amx_tile", "amx_bf16"})),
        "bf16 by AMX instructions of Chip"},
       {Precision::F16, cpu(with(kAvx512, {"avx512_bf16"})),
-       "f16 in memory, converted and computed in f32 by AVX-512 instructions of Chip, which has none for f16"},
+       "f16 in memory, computed in f32 with AVX-512 instructions of Chip, which has no instructions for f16"},
       {Precision::F16, cpu(with(kAvx512, {"avx512_fp16"})), "f16 by AVX-512 FP16 instructions of Chip"},
       {Precision::F16, cpu(with(kAvx512, {"avx512_fp16", "amx_tile", "amx_fp16"})), "f16 by AMX instructions of Chip"},
       {Precision::F32, gpu(3, 5), "f32 on the plain cores of Card (compute capability 3.5)"},
       {Precision::F32, gpu(7, 0), "f32 on the plain cores of Card (compute capability 7.0)"},
-      {Precision::F32, gpu(8, 0), "f32, its products in TF32 on the tensor cores of Card (compute capability 8.0)"},
+      {Precision::F32, gpu(8, 0), "f32, with products in TF32 on the tensor cores of Card (compute capability 8.0)"},
       {Precision::F32, gpu(8, 0, false), "f32 on the plain cores of Card (compute capability 8.0)"},
       {Precision::F16, gpu(6, 0), "f16 on the plain cores of Card (compute capability 6.0)"},
       {Precision::F16, gpu(7, 0), "f16 on the tensor cores of Card (compute capability 7.0)"},
@@ -62,8 +62,8 @@ TEST(Arithmetic, WarnsWhereF32RunsAlthoughSomethingElseIsFaster) {
     const char* part;  // of the warning; nullptr: there is none
   } table[] = {
       {Precision::F32, cpu(kAvx512), nullptr},
-      {Precision::F32, cpu(with(kAvx512, {"avx512_bf16"})), "bf16 would be faster by the AVX-512 BF16 instructions"},
-      {Precision::F32, cpu(with(kAvx512, {"amx_tile", "amx_bf16"})), "bf16 would be faster by the AMX instructions"},
+      {Precision::F32, cpu(with(kAvx512, {"avx512_bf16"})), "bf16 would be faster with the AVX-512 BF16 instructions"},
+      {Precision::F32, cpu(with(kAvx512, {"amx_tile", "amx_bf16"})), "bf16 would be faster with the AMX instructions"},
       {Precision::F32, cpu(with(kAvx512, {"amx_bf16"})), nullptr},  // the system does not allow tiles
       {Precision::BF16, cpu(with(kAvx512, {"avx512_bf16"})), nullptr},
       {Precision::BF16, cpu(kAvx2), "slower than f32"},
@@ -97,11 +97,11 @@ TEST(Arithmetic, RefusesAPrecisionThatTheGpuLacks) {
     return "";
   };
   EXPECT_EQ(refusal(Precision::BF16, gpu(7, 5)),
-            "train.precision is bf16, which Card (compute capability 7.5) lacks: it takes compute capability 8.0; try "
-            "f16 or f32");
+            "train.precision is bf16, but Card (compute capability 7.5) does not support it: it needs compute "
+            "capability 8.0; try f16 or f32");
   EXPECT_EQ(refusal(Precision::F16, gpu(5, 2)),
-            "train.precision is f16, which Card (compute capability 5.2) lacks: it takes compute capability 5.3; try "
-            "f32");
+            "train.precision is f16, but Card (compute capability 5.2) does not support it: it needs compute "
+            "capability 5.3; try f32");
   EXPECT_EQ(refusal(Precision::F16, gpu(5, 3)), "");
   EXPECT_EQ(refusal(Precision::BF16, gpu(8, 0)), "");
   EXPECT_EQ(refusal(Precision::F32, gpu(3, 0)), "");

@@ -87,9 +87,8 @@ fs::path find_checkpoint(const fs::path& path) {
   std::vector<std::string> names;
   for (const fs::path& training : trainings) names.push_back(training.string());
   if (!names.empty())
-    throw Error::bad_input("{} holds {} trainings; name one of them: {}", path.string(), names.size(),
-                           join(names, ", "));
-  throw Error::bad_input("{} is no checkpoint, and there is none in it", path.string());
+    throw Error::bad_input("{} holds {} trainings; choose one of {}", path.string(), names.size(), join(names, ", "));
+  throw Error::bad_input("{} is not a checkpoint and contains none", path.string());
 }
 
 CheckpointManager::CheckpointManager(const Session& session, Log log, std::map<std::string, std::string> found)
@@ -125,7 +124,7 @@ void CheckpointManager::put_aside(std::int64_t last_step) const {
     aside = fmt::format("{}.{}", folder_.string(), number);
   fs::create_directory(aside);
   for (const fs::path& checkpoint : newer) fs::rename(checkpoint, aside / checkpoint.filename());
-  log_.info("checkpoints of later steps, which an earlier training has left, are now in {}", aside.string());
+  log_.info("checkpoints of later steps from an earlier training were moved to {}", aside.string());
 }
 
 TrainingFacts CheckpointManager::facts() const {
@@ -139,14 +138,13 @@ TrainingFacts CheckpointManager::facts() const {
 std::string CheckpointManager::objection_to(const fs::path& path) const {
   const Differences differences = differences_of(facts_of(read_manifest(path).info), facts());
   if (!differences.known)
-    log_.warn("{} does not say by which settings it was made: only its tensors are compared with this training's",
-              path.string());
+    log_.warn("{} does not contain the settings of its training: only its tensors are compared", path.string());
   if (!differences.refused.empty()) {
     if (!session_.settings().get<"checkpoint.accept_differences">()) return refusal(path.string(), differences);
-    log_.warn("{} is of another training, which checkpoint.accept_differences accepts: {}", path.string(),
+    log_.warn("{} is from a different training, which checkpoint.accept_differences allows: {}", path.string(),
               in_one_line(differences.refused));
   }
-  if (!differences.told.empty()) log_.info("settings that are not as before: {}", in_one_line(differences.told));
+  if (!differences.told.empty()) log_.info("settings changed since the checkpoint: {}", in_one_line(differences.told));
   return {};
 }
 
@@ -176,7 +174,7 @@ std::optional<TrainingState> CheckpointManager::resume(models::Network& network,
   if (found.empty()) return {};
   if (found.front() == kRefused)  // one table is enough
     throw Error::bad_input(
-        "{}", session_.rank() == 0 ? found.substr(1) : "rank 0 cannot go on from the checkpoint, and says why");
+        "{}", session_.rank() == 0 ? found.substr(1) : "rank 0 cannot resume from the checkpoint; see its message");
   broadcast_parameters(network, session_.world());
   broadcast_optimizer(optimizer, session_.world());
   const auto lines = split(found, '\n');
@@ -202,7 +200,7 @@ void CheckpointManager::load(const fs::path& path, models::Network& network, tor
       .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
       .extra = checkpoint.info.extra};
   std::erase_if(state.extra, [](const auto& entry) { return is_fact(entry.first); });
-  log_.info("training goes on after step {}, from {}", state.step, path.string());
+  log_.info("training continues after step {}, from {}", state.step, path.string());
 }
 
 // What one costs is known to rank 0, so it decides where the interval comes from that.
@@ -244,7 +242,7 @@ void CheckpointManager::keep(const TrainingState& state, const models::Network& 
   if (!writer_) return;
   // In f16 gradients overflow now and then, and the step is skipped.
   if (const auto bad = first_not_finite(network, session_.settings().get<"train.precision">() != "f16"))
-    return log_.warn("no checkpoint of step {} is kept: {} is not finite", state.step, *bad);
+    return log_.warn("no checkpoint of step {} is written: {} is not finite", state.step, *bad);
   Checkpoint checkpoint{.info = {.step = state.step,
                                  .epoch = state.position.epoch,
                                  .samples = state.position.position,
@@ -269,8 +267,7 @@ void CheckpointManager::finish() {
 
 void CheckpointManager::warn_about_errors() {
   if (const auto error = writer_->take_error())
-    log_.warn("a checkpoint could not be written, and training goes on; the older ones are as they were: {}",
-              error->what());
+    log_.warn("cannot write a checkpoint; training continues, and older checkpoints are unchanged: {}", error->what());
 }
 
 // After SIGTERM, what 'ronde run' allows must be enough for a checkpoint.
@@ -280,8 +277,8 @@ void CheckpointManager::warn_about_grace() {
   if (session_.rank() != 0 || grace_warned_ || !cost || cost->total < grace) return;
   grace_warned_ = true;
   log_.warn(
-      "a checkpoint takes {}: too long for one after SIGTERM, since ranks are then killed after launch.grace, {}; a "
-      "deadline or SIGUSR1 leaves more time",
+      "writing a checkpoint takes {}, but after SIGTERM ranks are killed within launch.grace, {}: raise it, or use a "
+      "deadline or SIGUSR1",
       format_duration(cost->total), format_duration(grace));
 }
 

@@ -16,7 +16,7 @@ comm::ReduceOp reduce_op_of(const std::string& name) {
 void require_enough_samples(const Settings& settings, int ranks) {
   const std::int64_t batch = settings.get<"train.batch">(), passes = settings.get<"train.accumulate">();
   if (batch < ranks * passes)
-    throw Error::bad_input("train.batch is {}: too few for {} ranks with {} backward passes each", batch, ranks,
+    throw Error::bad_input("train.batch is {}: too small for {} ranks with {} backward passes each", batch, ranks,
                            passes);
 }
 
@@ -25,7 +25,7 @@ std::int64_t checked_sync_every(const Settings& settings) {
   if (every == 1) return every;
   const auto refuse = [&](const char* key, const std::string& value) {
     throw Error::bad_input(
-        "{} is '{}', but with train.sync_every = {} ranks average their weights, and gradients do not travel", key,
+        "{} is '{}', but with train.sync_every = {} ranks average their weights and do not exchange gradients", key,
         value, every);
   };
   if (settings.get<"train.compression">() != "none") refuse("train.compression", settings.get<"train.compression">());

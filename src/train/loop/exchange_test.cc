@@ -26,10 +26,11 @@ TEST(Exchange, LocalSgdHasNoGradientsToSend) {
       ADD_FAILURE() << key;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::BadInput);
-      EXPECT_EQ(error.message(),
-                fmt::format("{} is '{}', but with train.sync_every = 8 ranks average their weights, and "
-                            "gradients do not travel",
-                            key, text));
+      EXPECT_EQ(
+          error.message(),
+          fmt::format(
+              "{} is '{}', but with train.sync_every = 8 ranks average their weights and do not exchange gradients",
+              key, text));
     }
   }
 }

@@ -144,8 +144,8 @@ std::optional<Totals> Learner::finished(std::size_t most_left) {
   if (device_scaling_) count_overflow(facts.step, values[kScoreValues + 2] != 0);
   if (!std::isfinite(values[0]) && !scaling_ && !device_scaling_)
     throw Error(Error::Kind::System,
-                fmt::format("the loss is not a finite number in step {} on rank {} (on a GPU that is seen a step "
-                            "later); a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
+                fmt::format("the loss is not finite in step {} on rank {} (detected one step later on a GPU); a "
+                            "smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
                             facts.step, session_.rank()));
   if (std::isfinite(values[0])) totals.score = score_from_values(values.data(), facts.samples);
   if (facts.noise_samples > 0)
@@ -238,11 +238,10 @@ void Learner::check_loss(std::int64_t number, double sum, const StepBatch& part,
   if (!all_finite(output)) first = "the network's output";
   if (const auto found = first_not_finite(*task_.network)) first = *found;
   if (!all_finite(part.inputs)) first = "the input";
-  throw Error(
-      Error::Kind::System,
-      fmt::format("the loss is not a finite number in step {} on rank {}: the first tensor that is not finite is {}; "
-                  "a smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
-                  number, session_.rank(), first));
+  throw Error(Error::Kind::System,
+              fmt::format("the loss is not finite in step {} on rank {}: the first tensor that is not finite is {}; a "
+                          "smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
+                          number, session_.rank(), first));
 }
 
 }  // namespace ronde::train

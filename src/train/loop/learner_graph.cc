@@ -37,7 +37,7 @@ void Learner::start_graph() {
   if (!why_not.empty()) {
     if (insists) throw Error::bad_input("train.graph is on, but {}", why_not);
     if (facts.on_gpu && facts.setting != "off" && session_.rank() == 0)
-      log.info("steps are launched piece by piece: {}", why_not);
+      log.info("steps are launched kernel by kernel: {}", why_not);
     return;
   }
   if (session_.size() > 1 && sync_every_ == 1) in_graph_ = connected_group(session_);

@@ -37,7 +37,8 @@ std::optional<double> NoiseScale::value() const {
 std::string noise_text(double scale) {
   const double samples = std::max(1.0, scale);
   const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(samples)) - 1));
-  return fmt::format("a batch of about {} would still pay", grouped(std::llround(samples / unit) * std::llround(unit)));
+  return fmt::format("batches up to about {} would still train efficiently",
+                     grouped(std::llround(samples / unit) * std::llround(unit)));
 }
 
 }  // namespace ronde::train

@@ -49,11 +49,11 @@ TEST(NoiseScale, ForgetsWhatIsLongAgo) {
 }
 
 TEST(NoiseScale, HasAtMostTwoDigits) {
-  EXPECT_EQ(noise_text(0), "a batch of about 1 would still pay");
-  EXPECT_EQ(noise_text(7.4), "a batch of about 7 would still pay");
-  EXPECT_EQ(noise_text(1234), "a batch of about 1,200 would still pay");
-  EXPECT_EQ(noise_text(98765), "a batch of about 99,000 would still pay");
-  EXPECT_EQ(noise_text(99999), "a batch of about 100,000 would still pay");
+  EXPECT_EQ(noise_text(0), "batches up to about 1 would still train efficiently");
+  EXPECT_EQ(noise_text(7.4), "batches up to about 7 would still train efficiently");
+  EXPECT_EQ(noise_text(1234), "batches up to about 1,200 would still train efficiently");
+  EXPECT_EQ(noise_text(98765), "batches up to about 99,000 would still train efficiently");
+  EXPECT_EQ(noise_text(99999), "batches up to about 100,000 would still train efficiently");
 }
 
 TEST(NoiseScale, OfALossThatIsSummed) {

@@ -100,10 +100,9 @@ std::string refusal(const std::string& checkpoint, const Differences& difference
   Table table({{"what"}, {"in the checkpoint"}, {"now"}});
   for (const Difference& one : differences.refused) table.add({one.what, one.before, one.now});
   return fmt::format(
-      "checkpoint {} is of another training:\n\n{}\n"
-      "To train in another folder: --output-dir FOLDER\n"
-      "To train anew in this one, with the old checkpoints put aside: --checkpoint-resume none\n"
-      "To go on from it all the same: --checkpoint-accept-differences true",
+      "checkpoint {} is from a different training:\n\n{}\nTo train in another folder: --output-dir FOLDER\nTo start "
+      "over in this one and move the old checkpoints aside: --checkpoint-resume none\nTo resume from it anyway: "
+      "--checkpoint-accept-differences true",
       checkpoint, table.text(2));
 }
 

@@ -119,15 +119,10 @@ TEST(ResumeRules, ARefusalIsATableWithTheWaysOut) {
   Differences found;
   found.refused = {{"model.name", "lenet", "resnet20"}, {"data.split", "(empty)", "90/10/0"}};
   EXPECT_EQ(refusal("out/checkpoints/step-00000003", found),
-            "checkpoint out/checkpoints/step-00000003 is of another training:\n"
-            "\n"
-            "  what        in the checkpoint  now\n"
-            "  model.name  lenet              resnet20\n"
-            "  data.split  (empty)            90/10/0\n"
-            "\n"
-            "To train in another folder: --output-dir FOLDER\n"
-            "To train anew in this one, with the old checkpoints put aside: --checkpoint-resume none\n"
-            "To go on from it all the same: --checkpoint-accept-differences true");
+            "checkpoint out/checkpoints/step-00000003 is from a different training:\n\n  what        in the checkpoint "
+            " now\n  model.name  lenet              resnet20\n  data.split  (empty)            90/10/0\n\nTo train in "
+            "another folder: --output-dir FOLDER\nTo start over in this one and move the old checkpoints aside: "
+            "--checkpoint-resume none\nTo resume from it anyway: --checkpoint-accept-differences true");
 }
 
 TEST(ResumeRules, AnEvaluationWritesNowhereThatATrainingWrote) {

@@ -88,12 +88,12 @@ TEST(Task, SamplesLossAndNetworkFitTheTarget) {
 
 TEST(Task, ANetworkThatGivesSomethingElseIsRefused) {
   EXPECT_EQ(failure_of({{"model.name", "unet"}}, only_make),
-            "model.name = unet gives [4, 16, 16] numbers for a sample, but data.target = class needs [4]");
+            "model.name = unet gives [4, 16, 16] numbers per sample, but data.target = class needs [4]");
   EXPECT_EQ(failure_of({{"data.target", "mask"}}, only_make),
-            "model.name = mlp gives [5] numbers for a sample, but data.target = mask needs [5, 16, 16]");
+            "model.name = mlp gives [5] numbers per sample, but data.target = mask needs [5, 16, 16]");
   EXPECT_EQ(failure_of({{"data.target", "input"}, {"model.name", "autoencoder"}, {"train.label_smoothing", "0.1"}},
                        only_make),
-            "train.label_smoothing is 0.1, but with data.target = input there are no labels to smooth");
+            "train.label_smoothing is 0.1, but data.target = input has no labels to smooth");
 }
 
 TEST(Task, PlainLossIsAnotherOnlyWhereLabelsAreSmoothed) {
@@ -113,7 +113,7 @@ TEST(Task, FiltersAndBiasesAreThoseOfTheSettings) {
              EXPECT_EQ(parameters["conv1.weight"].size(0), 4);
              EXPECT_TRUE(parameters.contains("conv1.bias"));
            });
-  EXPECT_EQ(failure_of({{"model.filters", "4"}}, only_make), "model mlp cannot have 4 filters");
+  EXPECT_EQ(failure_of({{"model.filters", "4"}}, only_make), "model mlp does not support model.filters = 4");
 }
 
 TEST(Task, HasValidationWhereSharesSaySo) {
@@ -152,7 +152,7 @@ TEST(Task, AllRanksBeginWithTheWeightsOfTheFile) {
     Task task = make_task(session);
     load_first_weights(session, task);
   };
-  EXPECT_EQ(failure_of({{"model.weights", "/nowhere/w"}}, load), "model.weights: there is no file /nowhere/w");
+  EXPECT_EQ(failure_of({{"model.weights", "/nowhere/w"}}, load), "model.weights: /nowhere/w does not exist");
   const std::string other = failure_of({{"model.weights", file}, {"model.name", "lenet"}}, load);
   EXPECT_NE(other.find("weights.safetensors"), std::string::npos) << other;
   EXPECT_NE(other.find("conv1.weight"), std::string::npos) << other;

@@ -24,19 +24,20 @@ nanoseconds until(std::int64_t end, system_clock::time_point now) {
 }
 
 nanoseconds left_of(std::string_view key, std::int64_t end, system_clock::time_point now, std::string_view hint) {
-  if (end > kLatest) throw Error::bad_input("{} is {}, which is no time in seconds since 1970 UTC", key, end);
+  if (end > kLatest) throw Error::bad_input("{} is {}, which is not a time in seconds since 1970 UTC", key, end);
   const nanoseconds left = until(end, now);
-  if (left.count() <= 0)
-    throw Error::bad_input("{} is {}, which is past since {}{}", key, end, format_duration(-left), hint);
+  if (left.count() <= 0) throw Error::bad_input("{} is {}, which was {} ago{}", key, end, format_duration(-left), hint);
   return left;
 }
 
 nanoseconds parse_deadline(const std::string& text, system_clock::time_point now) {
   if (const auto end = parse_number<std::int64_t>(trim(text))) {
     const bool meant_seconds = *end > 0 && *end < 100'000'000;  // before 1973
-    return left_of("train.deadline", *end, now,
-                   meant_seconds ? fmt::format(": a number is seconds since 1970 UTC, a time from now is '{}s'", *end)
-                                 : std::string());
+    return left_of(
+        "train.deadline", *end, now,
+        meant_seconds
+            ? fmt::format(": a plain number means seconds since 1970 UTC; for a time from now write '{}s'", *end)
+            : std::string());
   }
   try {
     const auto left = parse_duration(text);
@@ -52,7 +53,7 @@ std::optional<nanoseconds> time_left(const Settings& settings, system_clock::tim
   std::optional<nanoseconds> left;
   if (const std::string text = settings.get<"train.deadline">(); !trim(text).empty()) left = parse_deadline(text, now);
   if (const std::int64_t end = settings.get<"launch.deadline">(); end != 0) {
-    const nanoseconds job = left_of("launch.deadline", end, now, ": the job's time is over before training has begun");
+    const nanoseconds job = left_of("launch.deadline", end, now, ": the time of the job ended before training began");
     left = std::min(left.value_or(job), job);
   }
   return left;

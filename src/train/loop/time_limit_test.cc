@@ -39,12 +39,12 @@ TEST(TimeLeft, IsTheEarlierOfBothDeadlines) {
 }
 
 TEST(TimeLeft, RefusesWhatIsPastInASentence) {
-  EXPECT_EQ(refusal("1699999400"), "train.deadline is 1699999400, which is past since 10 min 0 s");
+  EXPECT_EQ(refusal("1699999400"), "train.deadline is 1699999400, which was 10 min 0 s ago");
   EXPECT_EQ(refusal("1767225600000"),  // milliseconds
-            "train.deadline is 1767225600000, which is no time in seconds since 1970 UTC");
+            "train.deadline is 1767225600000, which is not a time in seconds since 1970 UTC");
   EXPECT_EQ(refusal("", "1699999999"),
-            "launch.deadline is 1699999999, which is past since 1 s: the job's time is over before training has begun");
-  EXPECT_NE(refusal("7200").find("a time from now is '7200s'"), std::string::npos) << refusal("7200");
+            "launch.deadline is 1699999999, which was 1 s ago: the time of the job ended before training began");
+  EXPECT_NE(refusal("7200").find("for a time from now write '7200s'"), std::string::npos) << refusal("7200");
 }
 
 TEST(TimeLeft, RefusesWhatIsNoTime) {

@@ -45,7 +45,7 @@ TEST_F(ResumedTrainings, RefuseTheCheckpointOfAnotherModel) {
   set("train.steps", "0");
   for (const int ranks : {1, 2}) {
     const std::string text = refusal(ranks);
-    EXPECT_NE(text.find("step-00000003 is of another training:"), std::string::npos) << text;
+    EXPECT_NE(text.find("step-00000003 is from a different training:"), std::string::npos) << text;
     EXPECT_NE(text.find("model.name  mlp"), std::string::npos) << text;
     EXPECT_NE(text.find("1 x 8 x 8"), std::string::npos) << text;
     EXPECT_NE(text.find("--checkpoint-resume none"), std::string::npos) << text;
@@ -143,7 +143,7 @@ TEST_F(ResumedTrainings, AreFoundInTheFolderOfTheirFolder) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.message(),
-              fmt::format("{0} holds 2 trainings; name one of them: {0}/other, {0}/out", folder_.string()));
+              fmt::format("{0} holds 2 trainings; choose one of {0}/other, {0}/out", folder_.string()));
   }
 }
 

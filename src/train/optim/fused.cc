@@ -31,8 +31,8 @@ Tensor FusedOptimizer<Plain>::step(torch::optim::Optimizer::LossClosure closure)
   if (!fused_kernels_take(this->param_groups())) {
     if (scaling_.grad_scale || scaling_.found_inf)
       throw Error::bad_input(
-          "a gradient is sparse, or a parameter of a type or layout without a fused kernel: the optimizer cannot undo "
-          "the scale of the loss there; set optimizer.fused to off");
+          "a gradient is sparse, or a parameter has a type or layout without a fused kernel, so the optimizer cannot "
+          "undo the loss scale: set optimizer.fused to off");
     Plain::step();  // its counts are noticed by FusedMemory
     prepared_ = counted_ = false;
     return loss;

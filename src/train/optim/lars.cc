@@ -95,8 +95,8 @@ void require_norms(const torch::optim::Optimizer& optimizer, const torch::nn::Mo
     if (parameter.dim() < 2 || !scaled.contains(parameter.unsafeGetTensorImpl())) continue;
     if (parameter.detach().norm().item<double>() > 0) continue;
     throw Error::bad_input(
-        "optimizer.name is 'lars', which goes by the norm of each layer's weights, but that of '{}' is zero: begin "
-        "with other weights (train.seed, model.weights) or take another optimizer",
+        "optimizer.name is 'lars', which needs the norm of each layer's weights, but that of '{}' is zero: start with "
+        "other weights (train.seed, model.weights) or use another optimizer",
         item.key());
   }
 }

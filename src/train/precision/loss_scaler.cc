@@ -37,7 +37,7 @@ LossScaler parse_scaler(const std::string& text, const LossScaler& now) {
   const auto number = [&](std::size_t i) {
     const auto found = i < pieces.size() ? parse_number<double>(pieces[i]) : std::nullopt;
     if (!found || !std::isfinite(*found) || *found < 0)
-      throw Error::bad_input("a checkpoint has the loss scale '{}', which is none", text);
+      throw Error::bad_input("the checkpoint has the invalid loss scale '{}'", text);
     return *found;
   };
   const auto count = [&](std::size_t i) { return static_cast<std::int64_t>(number(i)); };

@@ -54,8 +54,8 @@ bool LossScaling::unscale(std::int64_t step) {
 void give_up_scaling(std::int64_t step, const LossScaler& scaler, const torch::nn::Module& network) {
   throw Error(
       Error::Kind::System,
-      fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and no loss scale helps (it "
-                  "is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
+      fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and lowering the loss scale does not "
+                  "help (it is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
                   "optimizer.lr or a warm-up (schedule.warmup) may help",
                   step, scaler.in_a_row, scaler.scale, first_not_finite(network).value_or("the loss of another rank")));
 }

@@ -147,7 +147,7 @@ TEST(Schedule, WhatCannotBeIsRefused) {
       complaint({{"schedule.length", "100"}}),
       "schedule.length is '100', but the training ends after 90 epochs (9000 steps): the schedule would be longer "
       "than the run");
-  EXPECT_EQ(complaint({{"schedule.length", "0"}}), "schedule.length is '0': a schedule has a length above 0");
+  EXPECT_EQ(complaint({{"schedule.length", "0"}}), "schedule.length is '0': it must be above 0");
   EXPECT_EQ(
       complaint({{"schedule.warmup", "9001steps"}}),
       "schedule.warmup is '9001steps', but the training ends after 90 epochs (9000 steps): the warm-up would never "
@@ -155,17 +155,17 @@ TEST(Schedule, WhatCannotBeIsRefused) {
   EXPECT_EQ(complaint({{"schedule.warmup", "6"}, {"schedule.length", "5"}}),
             "schedule.warmup is '6', but the schedule ends after schedule.length = '5': the warm-up would never end");
   EXPECT_EQ(complaint({{"schedule.name", "step"}, {"schedule.milestones", "60,30"}}),
-            "schedule.milestones is '60,30': each must come after the one before");
+            "schedule.milestones is '60,30': milestones must increase");
   EXPECT_EQ(complaint({{"schedule.name", "step"}, {"schedule.milestones", "30,90"}}),
             "schedule.milestones is '30,90', but the training ends after 90 epochs (9000 steps): the last drop would "
-            "never come");
+            "never happen");
   EXPECT_EQ(complaint({{"schedule.name", "step"}, {"schedule.milestones", "3,60"}, {"schedule.warmup", "5"}}),
             "schedule.milestones is '3,60', but schedule.warmup is '5': the first drop must come after the warm-up");
   EXPECT_EQ(complaint({{"schedule.name", "step"}}),
-            "schedule.name is 'step', but schedule.milestones does not say where the rate drops");
+            "schedule.name is 'step': set schedule.milestones to the places where the rate drops");
   EXPECT_EQ(complaint({{"schedule.milestones", "30;60"}}),
             "schedule.milestones is '30;60': write epochs (5, 0.5) or steps (500steps)");
-  EXPECT_NE(complaint({{"schedule.name", "onecycle"}, {"schedule.warmup", "5"}}).find("warm-up of its own"),
+  EXPECT_NE(complaint({{"schedule.name", "onecycle"}, {"schedule.warmup", "5"}}).find("has its own warm-up"),
             std::string::npos);
 }
 

@@ -119,7 +119,7 @@ class DryRunner {
     data::Loader loader(*task_.samples,
                         {.batch = samples, .end_epoch = 1, .keep_short = false, .pipeline = {.ahead = 1}});
     if (auto batch = loader.next()) return std::move(*batch);
-    throw Error::bad_input("{} has {} samples, too few for even one small step of {}", task_.samples->name(),
+    throw Error::bad_input("{} has {} samples, too few for one step of {}", task_.samples->name(),
                            task_.samples->size(), samples);
   }
 

@@ -45,15 +45,15 @@ std::string what(const Case& one) {
   switch (one.facts.preparation) {
     case Preparation::Drawn:
     case Preparation::Text: return fmt::format("the samples of '{}' are generated", one.settings.get<"data.name">());
-    case Preparation::Digits: return "the digits of mnist are taken as they are, but for data.normalize";
+    case Preparation::Digits: return "the digits of mnist are used unchanged, except for data.normalize";
     case Preparation::Shifted:
-      return "the pictures of cifar10 are shifted by up to 4 pixels and mirrored, and nothing else; as a pack ('ronde "
-             "data pack') they can be prepared in all ways";
+      return "the pictures of cifar10 are only shifted by up to 4 pixels and mirrored; pack them ('ronde data pack') "
+             "for all other augmentations";
     case Preparation::Pictures: return "the samples are pictures";
-    case Preparation::Bands: return "bands are normalised by statistics of their own, mirrored, turned and blanked";
+    case Preparation::Bands: return "bands are normalised by their own statistics, mirrored, rotated and blanked";
     case Preparation::Numbers: break;
   }
-  return "the samples are no pictures but numbers, which are taken as they are";
+  return "the samples are numbers, not pictures, and are used unchanged";
 }
 
 std::optional<std::string> unless(bool counts, std::string why) {
@@ -61,7 +61,7 @@ std::optional<std::string> unless(bool counts, std::string why) {
 }
 
 std::optional<std::string> size_of_samples(const Case& one, std::int64_t size, const char* unit) {
-  return unless(one.is(static_cast<double>(size)), fmt::format("the samples have {} {}, whatever it says", size, unit));
+  return unless(one.is(static_cast<double>(size)), fmt::format("the samples have {} {} in any case", size, unit));
 }
 
 std::optional<std::string> need_pictures(const Case& one, bool nothing_asked,
@@ -73,7 +73,7 @@ using Names = std::initializer_list<std::string>;
 
 std::optional<std::string> only_for(const char* key, const std::string& name, Names these) {
   const bool counts = std::ranges::find(these, name) != these.end();
-  return unless(counts, fmt::format("{} is {}, and it is for {}", key, name, join(std::vector(these), ", ")));
+  return unless(counts, fmt::format("{} is {}, but this setting is for {}", key, name, join(std::vector(these), ", ")));
 }
 std::optional<std::string> for_optimizers(const Case& one, Names these) {
   return only_for("optimizer.name", one.settings.get<"optimizer.name">(), these);
@@ -107,7 +107,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"data.cache", "data.name", Matter::Speed,
      [](const Case& one) {
        return unless(one.stored() || one.text.empty(),
-                     fmt::format("'{}' is in memory anyway", one.settings.get<"data.name">()));
+                     fmt::format("'{}' is already in memory", one.settings.get<"data.name">()));
      }},
     {"data.channels", "data.name", Matter::Result,
      [](const Case& one) {
@@ -149,7 +149,7 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const Case& one) {
        const bool generated = one.any({Preparation::Drawn, Preparation::Text});
        return unless(!generated || one.text.empty(),
-                     what(one) + ", and data.name says what its files are: images, pack, tar ...");
+                     what(one) + "; set data.name to the format of the files: images, pack, tar ...");
      }},
     {"data.resolution", "data.name", Matter::Result,
      [](const Case& one) {
@@ -170,7 +170,7 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const Case& one) { return unless(one.stored() || one.text.empty(), what(one)); }},
     {"data.test_samples", "data.split", Matter::Result,
      [](const Case& one) {
-       return unless(one.is(0) || !shares_test_out(one.settings), "data.split says how many are for testing");
+       return unless(one.is(0) || !shares_test_out(one.settings), "data.split sets the number of test samples");
      }},
     {"data.window", "data.shuffle", Matter::Speed,
      [](const Case& one) {
@@ -222,7 +222,7 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const Case& one) {
        const bool warms = parse_place("schedule.warmup", one.settings.get<"schedule.warmup">()).count > 0;
        const bool counts = warms || one.settings.get<"schedule.name">() == "onecycle";
-       return unless(counts, "there is no schedule.warmup");
+       return unless(counts, "schedule.warmup is not set");
      }},
     {"trace.bytes", "trace.dir", Matter::Speed, needs_trace},
     {"trace.filter", "trace.dir", Matter::Speed, needs_trace},
@@ -234,7 +234,7 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const Case& one) {
        const std::string precision = one.settings.get<"train.precision">();
        return unless(precision == "f16" || one.is(0),
-                     fmt::format("train.precision is {}, and losses are scaled for f16 alone", precision));
+                     fmt::format("train.precision is {}, but losses are scaled for f16 only", precision));
      }},
 });
 

@@ -148,7 +148,7 @@ TEST(UnusedSettings, LinesOfARecipeThatWereOvertakenAreTold) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].refused);
   EXPECT_EQ(found[0].sentence(),
-            "data.flip = 'true' (from mine.toml:3) has no effect: the digits of mnist are taken as they are, but for "
+            "data.flip = 'true' (from mine.toml:3) has no effect: the digits of mnist are used unchanged, except for "
             "data.normalize");
 }
 

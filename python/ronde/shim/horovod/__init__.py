@@ -35,7 +35,7 @@ class _NotHere(importlib.abc.Loader):
 
     def create_module(self, spec):
         raise ModuleNotFoundError(
-            f"there is no {spec.name}: ronde answers to Horovod for PyTorch (horovod.torch) alone", name=spec.name
+            f"{spec.name} is not available: ronde provides Horovod for PyTorch (horovod.torch) only", name=spec.name
         )
 
     def exec_module(self, module):

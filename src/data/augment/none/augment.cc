@@ -11,8 +11,7 @@ bool can_augment_on_gpu() {
 void detail::augment_on_gpu(const device::Stream& stream, const AugmentOptions&, const std::uint8_t*,
                             const Augmentation*, void*) {
   throw Error::bad_input(
-      "pictures cannot be augmented on GPU {}: Ronde was built without CUDA's compiler (nvcc); say data.on_device = "
-      "off",
+      "cannot augment pictures on GPU {}: Ronde was built without the CUDA compiler (nvcc); set data.on_device = off",
       stream.device());
 }
 

@@ -25,7 +25,7 @@ Hdf5Handle open_file(const std::string& path) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access.get(), false, true);  // only read: and many file systems have no locks
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file) throw hdf5_error("{} cannot be read as HDF5", path);
+  if (!file) throw hdf5_error("{}: not a readable HDF5 file", path);
   return file;
 }
 
@@ -133,8 +133,8 @@ class Hdf5Records : public Records {
     for (std::size_t i = 0; i < columns_.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (columns_[i].name == columns_[j].name)
-          throw Error::bad_input("{}: datasets '{}' and '{}' both are '{}'", path_, columns_[j].dataset->name(),
-                                 columns_[i].dataset->name(), columns_[i].name);
+          throw Error::bad_input("{}: datasets '{}' and '{}' would both become '{}'", path_,
+                                 columns_[j].dataset->name(), columns_[i].dataset->name(), columns_[i].name);
     if (size_ == 0) throw Error::bad_input("{} holds no samples", path_);
   }
 

@@ -29,21 +29,22 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, std::string file_name, std::string name)
   if (!dataset_) throw hdf5_error("{}: dataset '{}' cannot be opened", file_name_, name_);
   const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   const int dimensions = H5Sget_simple_extent_ndims(space.get());
-  if (dimensions < 1) throw Error::bad_input("{}: dataset '{}' is one value, not samples", file_name_, name_);
+  if (dimensions < 1)
+    throw Error::bad_input("{}: dataset '{}' is a single value; it needs one row per sample", file_name_, name_);
   std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   for (const hsize_t extent : extents)
     if (extent > static_cast<hsize_t>(std::numeric_limits<std::int64_t>::max()))
-      throw Error::bad_input("{}: dataset '{}' has a dimension of {}", file_name_, name_, extent);
+      throw Error::bad_input("{}: dataset '{}' has a dimension of size {}", file_name_, name_, extent);
   rows_ = static_cast<std::int64_t>(extents[0]);
   row_shape_.assign(extents.begin() + 1, extents.end());
 
   const Hdf5Handle type(H5Dget_type(dataset_.get()), H5Tclose);
-  if (!type) throw hdf5_error("{}: dataset '{}' has no type that can be read", file_name_, name_);
+  if (!type) throw hdf5_error("{}: dataset '{}' has an unsupported type", file_name_, name_);
   find_type(type.get());
   if (is_bytes() && !row_shape_.empty())
-    throw Error::bad_input("{}: dataset '{}' has {} dimensions of texts; a sample has one", file_name_, name_,
-                           dimensions);
+    throw Error::bad_input("{}: dataset '{}' has {} dimensions of strings, but a sample must have one string",
+                           file_name_, name_, dimensions);
   if (is_bytes()) return;
   memory_type_ = Hdf5Handle(H5Tcopy(hdf5_type(type_)), H5Tclose);
   Array::view(type_, row_shape_, nullptr, nullptr);  // refuses what cannot be counted
@@ -86,8 +87,8 @@ void Hdf5Dataset::find_type(hid_t type) {
     default: break;
   }
   throw Error::bad_input(
-      "{}: dataset '{}' holds values of a type that is not read: integers up to i64, floats, text, "
-      "opaque and variable-length bytes are",
+      "{}: dataset '{}' has an unsupported type; supported are integers up to i64, floats, text, opaque and "
+      "variable-length bytes",
       file_name_, name_);
 }
 

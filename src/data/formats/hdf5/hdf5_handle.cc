@@ -36,7 +36,7 @@ hid_t hdf5_type(Type type) {
 }
 
 std::string hdf5_reason() {
-  std::string reason = "HDF5 does not say why";
+  std::string reason = "HDF5 gave no reason";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, take_description, &reason);  // what it tells last is the innermost
   H5Eclear2(H5E_DEFAULT);
   return reason;

@@ -6,13 +6,11 @@
 namespace ronde::data::files {
 
 std::unique_ptr<Records> open_hdf5(const RecordsOptions& options) {
-  throw Error::bad_input("{} cannot be read: this Ronde was built without HDF5 (Debian: libhdf5-dev)",
-                         options.path.string());
+  throw Error::bad_input("cannot read {}: Ronde was built without HDF5 (Debian: libhdf5-dev)", options.path.string());
 }
 
 std::unique_ptr<RecordWriter> make_hdf5_writer(const WriterOptions& options) {
-  throw Error::bad_input("{} cannot be written: this Ronde was built without HDF5 (Debian: libhdf5-dev)",
-                         options.path.string());
+  throw Error::bad_input("cannot write {}: Ronde was built without HDF5 (Debian: libhdf5-dev)", options.path.string());
 }
 
 }  // namespace ronde::data::files

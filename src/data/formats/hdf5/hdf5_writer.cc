@@ -115,7 +115,7 @@ class Hdf5Writer : public RecordWriter {
     if (!given.find("key")) prepared.sample.set("key", Array::bytes_of(key));
     for (const auto& [name, array] : given.arrays())
       if (array.type() == Type::BF16)
-        throw Error::bad_input("'{}' of sample '{}' is {}, which HDF5 has not", name, key,
+        throw Error::bad_input("'{}' of sample '{}' is {}, a type that HDF5 does not have", name, key,
                                to_text(array.type(), array.shape()));
     return prepared;
   }

@@ -81,21 +81,21 @@ Array read_small(const fs::path& path, std::size_t most) {
   const std::string name = path.string();
   std::string bytes(most + 1, '\0');
   const std::size_t count = detail::read_at(detail::open_to_read(name), 0, bytes.data(), bytes.size(), name);
-  if (count > most) throw Error::bad_input("{} is larger than such a file can be ({} bytes)", name, most);
+  if (count > most) throw Error::bad_input("{} is too large for a file of labels ({} bytes)", name, most);
   return Array::bytes_of(std::string_view(bytes).substr(0, count));
 }
 
 Array parse_labels(std::string_view text, const std::string& name) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("labels") || !json["labels"].is_array())
-    throw Error::bad_input("{} is no JSON with a list of \"labels\"", name);
+    throw Error::bad_input("{}: not a JSON file with a list of \"labels\"", name);
   Array flags(Type::F32, {static_cast<std::int64_t>(kEarthLabels)});
   std::ranges::fill(flags.values<float>(), 0.0f);
   for (const auto& label : json["labels"]) {
     const auto found =
         label.is_string() ? std::ranges::find(kLabels, label.get_ref<const std::string&>()) : kLabels.end();
     if (found == kLabels.end())
-      throw Error::bad_input("{}: there is no label {}", name,
+      throw Error::bad_input("{}: unknown label {}", name,
                              label.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     flags.values<float>()[static_cast<std::size_t>(found - kLabels.begin())] = 1.0f;
   }
@@ -146,7 +146,7 @@ std::unique_ptr<Records> open_bigearthnet(const RecordsOptions& options) {
   }
   if (failure) throw Error::bad_input("{}: {}", options.path.string(), failure.message());
   if (patches.empty())
-    throw Error::bad_input("{} holds no patches: each is a folder of its own", options.path.string());
+    throw Error::bad_input("{} holds no patches; each patch must be a folder of its own", options.path.string());
   std::ranges::sort(patches);
   return std::make_unique<BigEarthNet>(options.path, std::move(patches));
 }

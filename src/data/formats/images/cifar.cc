@@ -27,8 +27,9 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
   std::vector<std::filesystem::path> files;
   for (const char* name : kTen) {
     if (!std::filesystem::exists(path / name, ignored))
-      throw Error::bad_input("{} is missing: CIFAR-10's training pictures are in data_batch_1.bin to data_batch_5.bin",
-                             (path / name).string());
+      throw Error::bad_input(
+          "{} is missing: the training pictures of CIFAR-10 are data_batch_1.bin to data_batch_5.bin",
+          (path / name).string());
     files.push_back(path / name);
   }
   return files;

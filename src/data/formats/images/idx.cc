@@ -40,7 +40,7 @@ std::string choose(const std::filesystem::path& folder) {
   if (names.size() == 1) return names.front();
   const auto training = [](const std::string& name) { return name.starts_with("train"); };
   if (std::ranges::count_if(names, training) == 1) return *std::ranges::find_if(names, training);
-  throw Error::bad_input("{} holds several sets: name one of {}", folder.string(), join(names, ", "));
+  throw Error::bad_input("{} holds several data sets: choose one of {}", folder.string(), join(names, ", "));
 }
 
 std::string labels_for(std::string pictures) {
@@ -57,7 +57,7 @@ std::unique_ptr<Records> open_idx(const RecordsOptions& options) {
   const std::filesystem::path where = folder ? options.path : options.path.parent_path();
   std::string name = folder ? choose(where) : options.path.filename().string();
   if (!folder && !are_pictures(name))
-    throw Error::bad_input("{}: the name of an IDX file of pictures is NAME-images-idx3-ubyte", options.path.string());
+    throw Error::bad_input("{}: an IDX file of pictures must be named NAME-images-idx3-ubyte", options.path.string());
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   const std::filesystem::path here = where.empty() ? "." : where;
   const auto pictures = detail::find_data_file("idx", here, std::array{name});

@@ -35,8 +35,7 @@ Idx parse_idx(Bytes file, std::size_t dimensions, const std::string& name) {
     throw Error::bad_input("{}: the file ends at byte {}, inside its header of {} bytes", name, file.size(), header);
   if (file[0] != 0 || file[1] != 0 || file[2] != kUnsignedBytes || file[3] != dimensions)
     throw Error::bad_input(
-        "{}: byte 0 should begin an IDX file of bytes in {} dimensions (00 00 08 {:02x}), but is "
-        "{:02x} {:02x} {:02x} {:02x}",
+        "{}: byte 0: expected an IDX file of bytes in {} dimensions (00 00 08 {:02x}), got {:02x} {:02x} {:02x} {:02x}",
         name, dimensions, dimensions, file[0], file[1], file[2], file[3]);
   Idx idx{.values = file.subspan(header)};
   std::size_t values = 1;
@@ -45,11 +44,11 @@ Idx parse_idx(Bytes file, std::size_t dimensions, const std::string& name) {
     const auto extent = static_cast<std::size_t>(idx.extents.back());
     if (extent == 0) throw Error::bad_input("{}: byte {}: dimension {} is 0", name, 4 + 4 * d, d);
     if (values > std::numeric_limits<std::size_t>::max() / 2 / extent)
-      throw Error::bad_input("{}: byte {}: no file is as large as this header says", name, 4 + 4 * d);
+      throw Error::bad_input("{}: byte {}: the sizes in the header are too large for a file", name, 4 + 4 * d);
     values *= extent;
   }
   if (idx.values.size() != values)
-    throw Error::bad_input("{}: the file ends at byte {}, but its header speaks of {} bytes", name, file.size(),
+    throw Error::bad_input("{}: the file ends at byte {}, but its header announces {} bytes", name, file.size(),
                            header + values);
   return idx;
 }

@@ -85,7 +85,7 @@ class Images : public Records {
       done += static_cast<std::size_t>(some);
     }
     if (done != size)
-      throw Error::bad_input("{} had {} bytes when it was indexed, and {} now", path, size,
+      throw Error::bad_input("{} had {} bytes when it was indexed and has {} now", path, size,
                              done > size ? "more" : std::to_string(done));
   }
 

@@ -54,16 +54,16 @@ ImageIndex::ImageIndex(std::string_view bytes, const std::string& name) : view_(
   const auto damaged = [&](const char* how) { return Error::bad_input("the index {} is damaged: {}", name, how); };
   const std::size_t classes = view_.length(kClassEnds), files = view_.length(kSizes);
   if (view_.texts() != classes + view_.length(kFolderTimes) + files || view_.length(kFacts) != 2)
-    throw damaged("its columns do not fit together");
+    throw damaged("its columns do not match");
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < classes; ++i) {
     const std::uint64_t next = view_.number(kClassEnds, i);
     if (next < end || next > files) throw damaged("its classes overlap");
     end = next;
   }
-  if (end != files) throw damaged("files without a class");
+  if (end != files) throw damaged("some files have no class");
   for (std::size_t i = 0; i < files; ++i)
-    if (view_.number(kSizes, i) > kLargestFile) throw damaged("a file of an impossible size");
+    if (view_.number(kSizes, i) > kLargestFile) throw damaged("a file size is out of range");
 }
 
 std::vector<std::string> ImageIndex::classes() const {

@@ -29,9 +29,9 @@ std::int64_t changed_ns_of(const struct stat& facts) {
 }
 
 Error cannot_read(int number, const fs::path& path) {
-  if (number == ENOENT) return Error::bad_input("the folder {} is not there", path.string());
-  if (number == ENOTDIR) return Error::bad_input("{} is no folder", path.string());
-  if (number == EACCES) return Error::bad_input("the folder {} may not be read: permission denied", path.string());
+  if (number == ENOENT) return Error::bad_input("the folder {} does not exist", path.string());
+  if (number == ENOTDIR) return Error::bad_input("{} is not a folder", path.string());
+  if (number == EACCES) return Error::bad_input("cannot read the folder {}: permission denied", path.string());
   return Error::system(number, "cannot read the folder {}", path.string());
 }
 
@@ -65,7 +65,7 @@ class OpenFolder {
     struct stat facts {};
     if (::fstatat(::dirfd(folder_.get()), name, &facts, 0) == 0) return facts;
     if (errno == ENOENT || errno == ELOOP) return {};
-    throw Error::system(errno, "cannot look at {}", (path_ / name).string());
+    throw Error::system(errno, "cannot read the properties of {}", (path_ / name).string());
   }
 
   // As the folder says, where it does; a file system need not.
@@ -101,8 +101,8 @@ class ClassScan {
   // `folder` from the data set's folder, `prefix` from the class's.
   void look(const std::string& folder, const std::string& prefix, int depth) {
     if (depth > kDeepest)
-      throw Error::bad_input("folders nest more than {} deep at {}: does a link lead back?", kDeepest,
-                             (data_ / folder).string());
+      throw Error::bad_input("folders are nested more than {} deep at {}; is there a link to a parent folder?",
+                             kDeepest, (data_ / folder).string());
     OpenFolder open(data_ / folder);
     class_.folders.push_back({folder, open.changed_ns()});  // before its files: later changes make it stale
     std::vector<std::string> below;
@@ -123,7 +123,7 @@ class ClassScan {
   void add(const OpenFolder& open, const std::string& path, const std::string& name) {
     const auto facts = open.facts_of(name.c_str());
     if (!facts || !S_ISREG(facts->st_mode))
-      throw Error::bad_input("{} is called like a picture and is no file", (data_ / class_.name / path).string());
+      throw Error::bad_input("{} has the name of a picture but is not a file", (data_ / class_.name / path).string());
     class_.files.push_back({path, static_cast<std::uint64_t>(facts->st_size)});
     const std::int64_t now = ++found_;
     if (progress_ && now % kTellEvery == 0) progress_(now, 0);
@@ -158,7 +158,7 @@ ImageScan scan_images(const fs::path& folder, const Progress& progress) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::vector<std::string> names = list_class_folders(folder);
   if (names.empty())
-    throw Error::bad_input("{} has no class folders: pictures lie in a folder a class, as {}/dog/12.jpg",
+    throw Error::bad_input("{} has no class folders: put pictures into one folder per class, for example {}/dog/12.jpg",
                            folder.string(), folder.filename().string());
   scan.classes.resize(names.size());
   std::atomic<std::int64_t> found{0};

@@ -154,12 +154,12 @@ TEST_F(ImagesTest, FileThatChangedItsSizeIsNamed) {
   const auto images = open();
   put(data() / "dog" / "a.png", "woof woof");
   EXPECT_EQ(message_of([&] { images->read(1); }),
-            (data() / "dog" / "a.png").string() + " had 4 bytes when it was indexed, and more now");
+            (data() / "dog" / "a.png").string() + " had 4 bytes when it was indexed and has more now");
   put(data() / "dog" / "a.png", "wo");
   EXPECT_EQ(message_of([&] { images->read(1); }),
-            (data() / "dog" / "a.png").string() + " had 4 bytes when it was indexed, and 2 now");
+            (data() / "dog" / "a.png").string() + " had 4 bytes when it was indexed and has 2 now");
   fs::remove(data() / "dog" / "a.png");
-  EXPECT_EQ(message_of([&] { images->read(1); }), (data() / "dog" / "a.png").string() + " is not there");
+  EXPECT_EQ(message_of([&] { images->read(1); }), (data() / "dog" / "a.png").string() + " does not exist");
 }
 
 TEST_F(ImagesTest, EmptyPictureIsASampleOfNoBytes) {
@@ -173,25 +173,24 @@ TEST_F(ImagesTest, BadFolders) {
   EXPECT_EQ(message_of([&] { open(); }),
             "the class folder " + (data() / "empty").string() + " holds no pictures (jpg, jpeg, png, tif, tiff)");
   EXPECT_EQ(message_of([&] { open_images({.path = data() / "nowhere"}); }),
-            "the folder " + (data() / "nowhere").string() + " is not there");
+            "the folder " + (data() / "nowhere").string() + " does not exist");
   EXPECT_EQ(message_of([&] { open_images({.path = data() / "readme.jpg"}); }),
-            (data() / "readme.jpg").string() + " is no folder");
+            (data() / "readme.jpg").string() + " is not a folder");
   const std::string flat = (data() / "cat").string();
   EXPECT_EQ(message_of([&] { open_images({.path = flat}); }),
-            flat + " has no class folders: pictures lie in a folder a class, as cat/dog/12.jpg");
+            flat + " has no class folders: put pictures into one folder per class, for example cat/dog/12.jpg");
 }
 
 TEST_F(ImagesTest, FolderWithoutPermission) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   fs::permissions(data() / "dog", fs::perms::none);
-  EXPECT_EQ(message_of([&] { open(); }),
-            "the folder " + (data() / "dog").string() + " may not be read: permission denied");
+  EXPECT_EQ(message_of([&] { open(); }), "cannot read the folder " + (data() / "dog").string() + ": permission denied");
   fs::permissions(data() / "dog", fs::perms::owner_all);
 }
 
 TEST_F(ImagesTest, LinkThatLeadsBackIsFound) {
   fs::create_directory_symlink(data() / "dog", data() / "dog" / "puppies" / "again");
-  EXPECT_NE(message_of([&] { open(); }).find("does a link lead back?"), std::string::npos);
+  EXPECT_NE(message_of([&] { open(); }).find("is there a link to a parent folder?"), std::string::npos);
 }
 
 TEST_F(ImagesTest, ManyThreadsReadTheSame) {

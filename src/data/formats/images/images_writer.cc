@@ -43,7 +43,7 @@ class ImagesWriter : public RecordWriter {
     const Array* image = sample.find("image");
     const std::string ending = image && is_bytes(*image) ? picture_ending(image->text()) : "bin";
     if (ending == "bin")
-      throw Error::bad_input("sample '{}' has no encoded picture (JPEG, PNG, TIFF) that could become a file", key);
+      throw Error::bad_input("sample '{}' has no encoded picture (JPEG, PNG, TIFF) to write to a file", key);
     Prepared prepared{.number = number, .key = std::string(key)};
     prepared.bytes = class_folder(sample, key) + "/" + file_stem(key) + "." + ending;
     const std::string path = new_path(number).string();
@@ -57,7 +57,7 @@ class ImagesWriter : public RecordWriter {
     const std::filesystem::path path = path_ / prepared.bytes;
     std::error_code failure;
     if (std::filesystem::exists(std::filesystem::symlink_status(path, failure)))
-      throw Error::bad_input("two samples of a class are called '{}'", prepared.key);
+      throw Error::bad_input("two samples of one class have the name '{}'", prepared.key);
     names_->append(fmt::format("{}:{}", prepared.number, prepared.bytes) + '\0');
     names_->flush();
     std::filesystem::create_directory(path.parent_path(), failure);
@@ -83,16 +83,17 @@ class ImagesWriter : public RecordWriter {
  private:
   std::string class_folder(const Sample& sample, std::string_view key) const {
     const Array* label = sample.find("class");
-    if (!label) throw Error::bad_input("sample '{}' has no class, and a folder holds the pictures of one", key);
+    if (!label) throw Error::bad_input("sample '{}' has no class; the images format writes one folder per class", key);
     const std::int64_t number = whole_number(*label, fmt::format("sample '{}': its class", key));
     if (number < 0 || (!classes_.empty() && static_cast<std::size_t>(number) >= classes_.size()))
-      throw Error::bad_input("sample '{}': its class is {}, but there are {}", key, number, classes_.size());
+      throw Error::bad_input("sample '{}': class {} is out of range; there are {} classes", key, number,
+                             classes_.size());
     // Folders are counted in the order of their names: numbers need their zeros.
     const std::string name =
         classes_.empty() ? fmt::format("{:06}", number) : classes_[static_cast<std::size_t>(number)];
     if (name.empty() || name == "." || name == ".." ||
         name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
-      throw Error::bad_input("'{}' is a class, but no name that a folder could have", name);
+      throw Error::bad_input("class '{}' cannot be the name of a folder", name);
     return name;
   }
 
@@ -106,7 +107,7 @@ class ImagesWriter : public RecordWriter {
       }
     for (char& letter : stem)
       if (letter == '\0' || letter == '/') letter = '_';
-    if (stem.empty() || stem.starts_with('.')) throw Error::bad_input("'{}' is no name that a file could have", key);
+    if (stem.empty() || stem.starts_with('.')) throw Error::bad_input("'{}' cannot be the name of a file", key);
     return stem;
   }
 

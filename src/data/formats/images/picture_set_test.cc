@@ -20,7 +20,7 @@ TEST(IdxRecords, PicturesComeWithTheirLabels) {
   for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"})
     EXPECT_EQ(check_cuts(folder.path() / name, {.path = folder.path()}), "");
   write_text(folder.path() / "classes.txt", "a\nb\n");
-  EXPECT_NE(first_error({.path = folder.path()}).find("its class is 7, but there are 2 classes"), std::string::npos);
+  EXPECT_NE(first_error({.path = folder.path()}).find("class is 7, but there are 2 classes"), std::string::npos);
 }
 
 TEST(CifarRecords, ChannelsArePutTogether) {

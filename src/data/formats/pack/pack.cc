@@ -91,7 +91,7 @@ class Pack : public Records {
     if (shard.loaded) return *shard.index;
     PackIndex index = load_pack_index(*files_.get(i), files_.path(i));
     if (index.size() != set_.manifest.shards[i].samples)
-      throw Error::bad_input("{} holds {} samples, and {} says {}", files_.path(i), index.size(), kPackManifest,
+      throw Error::bad_input("{} holds {} samples, but {} says {}", files_.path(i), index.size(), kPackManifest,
                              set_.manifest.shards[i].samples);
     shard.index.emplace(std::move(index));
     shard.loaded = true;
@@ -128,15 +128,15 @@ PackSet load_pack(const fs::path& path) {
             {.shards = {{.file = path.filename().string(), .samples = index.size(), .bytes = facts.bytes}}}};
   }
   if (!fs::exists(path / kPackManifest, ignored) && fs::exists(path / kPackPartial, ignored))
-    throw Error::bad_input("the pack {} is not finished: the same 'ronde data pack' again goes on with it",
+    throw Error::bad_input("the pack {} is not finished: run the same 'ronde data pack' again to continue",
                            path.string());
   PackSet set{path, parse_pack_manifest(text_of_file(path / kPackManifest), (path / kPackManifest).string())};
   for (const PackShardFacts& shard : set.manifest.shards) {
     const fs::path file = path / shard.file;
     if (!fs::exists(file, ignored))
-      throw Error::bad_input("{} is not there, and {} names it", file.string(), (path / kPackManifest).string());
+      throw Error::bad_input("{} does not exist, but {} names it", file.string(), (path / kPackManifest).string());
     if (const auto facts = detail::facts_of(file.string()); facts.bytes != shard.bytes)
-      throw Error::bad_input("{} has {} bytes, and {} says {}: it was cut off or changed", file.string(), facts.bytes,
+      throw Error::bad_input("{} has {} bytes, but {} says {}: it was cut off or changed", file.string(), facts.bytes,
                              (path / kPackManifest).string(), shard.bytes);
   }
   return set;
@@ -163,7 +163,7 @@ std::uint32_t checksum_of_file(const std::string& path) {
 }
 
 Error wrong_record(const std::string& path, const PackIndex::Place& place, std::int64_t record) {
-  return Error::bad_input("{}: byte {}: the checksum of record {} does not fit", path, place.offset, record);
+  return Error::bad_input("{}: byte {}: the checksum of record {} does not match", path, place.offset, record);
 }
 
 std::unique_ptr<Records> open_pack(const RecordsOptions& options) {

@@ -112,7 +112,8 @@ PackRecord encode_pack_record(const Sample& sample, std::string_view key) {
     else
       arrays.push_back(&one);
   std::ranges::stable_sort(arrays, std::ranges::greater(), [](auto* one) { return size_of(one->array.type()); });
-  if (sample.bytes() > kMostRecord) throw Error::bad_input("'{}' has more than 2 GiB, the most of a record", key);
+  if (sample.bytes() > kMostRecord)
+    throw Error::bad_input("'{}' is larger than 2 GiB, the maximum size of a record", key);
   for (const Sample::Named* one : arrays) {
     const Shape& shape = one->array.shape();
     if (shape.size() > 255) throw Error::bad_input("'{}' has more than 255 dimensions", one->name);
@@ -129,7 +130,7 @@ PackRecord encode_pack_record(const Sample& sample, std::string_view key) {
 Sample decode_pack_record(std::string_view record, const PackSchema& schema, std::shared_ptr<const void> owner,
                           const std::string& where) {
   const auto damaged = [&] {
-    return Error::bad_input("{}: the record does not hold the arrays that it should", where);
+    return Error::bad_input("{}: the record does not hold the arrays that the index names", where);
   };
   std::string_view head = record;
   std::vector<Shape> shapes;
@@ -164,13 +165,13 @@ void check_pack_header(std::string_view header, const std::string& name) {
   if (header.size() < kPackEdge)
     throw Error::bad_input("{}: the file ends at byte {}, inside its header", name, header.size());
   if (!header.starts_with(kHeaderMagic))
-    throw Error::bad_input("{}: byte 0: this is no pack: it does not begin with {}", name, kHeaderMagic);
+    throw Error::bad_input("{}: byte 0: not a pack: it does not begin with {}", name, kHeaderMagic);
   // The version before the checksum: another version may have another header.
   if (const auto version = number_at<std::uint32_t>(header, 8); version > kPackVersion)
-    throw Error::bad_input("{} is a pack of version {}, and this Ronde reads up to version {}: use a newer one", name,
+    throw Error::bad_input("{} is a pack of version {}, but this Ronde reads up to version {}: use a newer Ronde", name,
                            version, kPackVersion);
   if (!is_closed(header.substr(0, kPackEdge)))
-    throw Error::bad_input("{}: byte 0: the checksum of the header does not fit", name);
+    throw Error::bad_input("{}: byte 0: the checksum of the header does not match", name);
 }
 
 std::string make_pack_footer(const PackFooter& footer) {
@@ -187,13 +188,13 @@ PackFooter parse_pack_footer(std::string_view footer, std::uint64_t file_bytes, 
     throw Error::bad_input("{}: the file ends at byte {} without the footer that closes a shard: it was cut off", name,
                            file_bytes);
   const std::uint64_t at = file_bytes - kPackEdge;
-  if (!is_closed(footer)) throw Error::bad_input("{}: byte {}: the checksum of the footer does not fit", name, at);
+  if (!is_closed(footer)) throw Error::bad_input("{}: byte {}: the checksum of the footer does not match", name, at);
   const PackFooter parsed{.records = number_at<std::uint64_t>(footer, 8),
                           .index_begin = number_at<std::uint64_t>(footer, 16),
                           .index_bytes = number_at<std::uint64_t>(footer, 24),
                           .index_crc = number_at<std::uint32_t>(footer, 32)};
   if (parsed.index_begin < kPackEdge || parsed.index_begin > at || parsed.index_bytes != at - parsed.index_begin)
-    throw Error::bad_input("{}: byte {}: the footer names an index that is not there", name, at);
+    throw Error::bad_input("{}: byte {}: the footer names an index that does not exist", name, at);
   return parsed;
 }
 
@@ -227,23 +228,24 @@ PackIndex::PackIndex(std::string bytes, const PackFooter& footer, const std::str
     return Error::bad_input("{}: byte {}: the index is damaged: {}", name, footer.index_begin, how);
   };
   if (bytes_.size() != footer.index_bytes) throw damaged("it is cut off");
-  if (crc32c(bytes_) != footer.index_crc) throw damaged("its checksum does not fit");
+  if (crc32c(bytes_) != footer.index_crc) throw damaged("its checksum does not match");
   const std::string_view all = bytes_;
   const std::uint64_t schema_bytes = all.size() < 8 ? ~std::uint64_t{0} : number_at<std::uint64_t>(all, 0);
-  if (all.size() < 8 || schema_bytes > all.size() - 8) throw damaged("its schemas are longer than it is");
+  if (all.size() < 8 || schema_bytes > all.size() - 8) throw damaged("its schemas are longer than the index");
   auto schemas = parse_schemas(all.substr(8, schema_bytes));
-  if (!schemas) throw damaged("its schemas are none");
+  if (!schemas) throw damaged("its schemas cannot be read");
   schemas_ = *std::move(schemas);
 
   // Each record takes at least 16 bytes of the index: no more of them can be.
   const std::uint64_t records = footer.records;
   table_ = pack_padded(8 + schema_bytes);
-  if (table_ > all.size() || records > (all.size() - table_) / 16) throw damaged("it has not as many records");
+  if (table_ > all.size() || records > (all.size() - table_) / 16)
+    throw damaged("its number of records does not match");
   schema_of_ = table_ + 8 * records;
   key_ends_ = schema_of_ + (schemas_.size() > 1 ? pack_padded(4 * records) : 0);
   keys_ = key_ends_ + 8 * records;
-  if (keys_ > all.size()) throw damaged("it has not as many records");
-  if (schemas_.empty() && records > 0) throw damaged("records without a schema");
+  if (keys_ > all.size()) throw damaged("its number of records does not match");
+  if (schemas_.empty() && records > 0) throw damaged("some records have no schema");
 
   offsets_.reserve(records);
   std::uint64_t offset = kPackEdge, key_end = 0;
@@ -254,9 +256,9 @@ PackIndex::PackIndex(std::string bytes, const PackFooter& footer, const std::str
     if (next < key_end || next > all.size() - keys_) throw damaged("its keys overlap");
     key_end = next;
     if (schemas_.size() > 1 && number_at<std::uint32_t>(all, schema_of_ + 4 * i) >= schemas_.size())
-      throw damaged("a record of a schema that is not there");
+      throw damaged("a record has an unknown schema");
   }
-  if (offset != footer.index_begin) throw damaged("its records are not where they should be");
+  if (offset != footer.index_begin) throw damaged("its records are not where it says");
 }
 
 PackIndex::Place PackIndex::place(std::int64_t record) const {

@@ -103,10 +103,10 @@ TEST(PackFormat, ADamagedByteAnywhereIsFound) {
 }
 
 TEST(PackFormat, OtherFilesAndNewerVersions) {
-  EXPECT_EQ(complaint(std::string(500, 'x')), "s.pack: byte 0: this is no pack: it does not begin with RONDEPAK");
+  EXPECT_EQ(complaint(std::string(500, 'x')), "s.pack: byte 0: not a pack: it does not begin with RONDEPAK");
   std::string newer = shard_of(1);
   newer[8] = 2;
-  EXPECT_EQ(complaint(newer), "s.pack is a pack of version 2, and this Ronde reads up to version 1: use a newer one");
+  EXPECT_EQ(complaint(newer), "s.pack is a pack of version 2, but this Ronde reads up to version 1: use a newer Ronde");
 }
 
 // Checksums that fit say nothing about who made them.
@@ -171,7 +171,8 @@ TEST(PackFormat, RecordsThatDoNotFitTheirSchema) {
   };
   EXPECT_EQ(refuse(record.bytes), "");
   for (std::size_t size = 0; size < record.bytes.size(); ++size)
-    ASSERT_EQ(refuse(owner->text().substr(0, size)), "s at byte 64: the record does not hold the arrays that it should")
+    ASSERT_EQ(refuse(owner->text().substr(0, size)),
+              "s at byte 64: the record does not hold the arrays that the index names")
         << size;
   for (int byte = 0; byte < 256; ++byte) {
     std::string bad = record.bytes;
@@ -198,16 +199,15 @@ TEST(PackManifestTest, WhatIsWrongIsNamed) {
     return message_of([&] { parse_pack_manifest(bad, "pack.json"); });
   };
   EXPECT_EQ(with("\"version\": 1", "\"version\": 2"),
-            "pack.json is of version 2, and this Ronde reads packs up to version 1: use a newer one");
-  EXPECT_EQ(with("ronde-pack", "other"), "pack.json does not describe a pack");
-  EXPECT_EQ(with("\"bytes\": 500,\n      \"crc", "\"bytes\": -1,\n      \"crc"),
-            "pack.json: \"bytes\" is no number of things");
-  EXPECT_EQ(with("\"a.pack\"", "\"../a.pack\""), "pack.json: \"file\" is not the name of a file beside it");
+            "pack.json has version 2, but this Ronde reads packs up to version 1: use a newer Ronde");
+  EXPECT_EQ(with("ronde-pack", "other"), "pack.json: not a pack manifest");
+  EXPECT_EQ(with("\"bytes\": 500,\n      \"crc", "\"bytes\": -1,\n      \"crc"), "pack.json: \"bytes\" is not a count");
+  EXPECT_EQ(with("\"a.pack\"", "\"../a.pack\""), "pack.json: \"file\" is not the name of a file in the same folder");
   EXPECT_EQ(with("\"samples\": 3,\n  \"bytes", "\"samples\": 4,\n  \"bytes"),
-            "pack.json: \"samples\" is not the sum of those of the shards");
-  EXPECT_EQ(with("\"00000001\"", "\"x\""), "pack.json: \"crc32c\" is no checksum");
+            "pack.json: \"samples\" is not the sum over the shards");
+  EXPECT_EQ(with("\"00000001\"", "\"x\""), "pack.json: \"crc32c\" is not a checksum");
   EXPECT_EQ(with("\"shards\"", "\"shades\""), "pack.json: \"shards\" is missing");
-  EXPECT_EQ(with("\"samples\": 3", "\"samples\": 1e300"), "pack.json: \"samples\" is no number of things");
+  EXPECT_EQ(with("\"samples\": 3", "\"samples\": 1e300"), "pack.json: \"samples\" is not a count");
   for (std::size_t size = 0; size + 2 < good.size(); ++size)
     ASSERT_NE(message_of([&] { parse_pack_manifest(good.substr(0, size), "pack.json"); }), "") << size;
   EXPECT_NE(message_of([&] { parse_pack_manifest("[1]", "pack.json"); }), "");

@@ -29,12 +29,12 @@ constexpr std::int64_t kWindow = 16;  // samples a thread may be ahead of the on
 void check(const Records& records, const PackOptions& options) {
   if (records.size() == 0) throw Error::bad_input("{} holds no samples", records.name());
   if (options.shard_bytes < kLeastShard || options.shard_bytes > kMostShard)
-    throw Error::bad_input("a shard of {} cannot be: from {} to {}", format_bytes(options.shard_bytes),
+    throw Error::bad_input("shard size must be from {1} to {2}, got {0}", format_bytes(options.shard_bytes),
                            format_bytes(kLeastShard), format_bytes(kMostShard));
   if (options.short_side < 0 || options.short_side > 65500)
-    throw Error::bad_input("a short side of {} pixels cannot be", options.short_side);
+    throw Error::bad_input("short side must be from 0 to 65500 pixels, got {}", options.short_side);
   if (options.quality < 1 || options.quality > 100)
-    throw Error::bad_input("a quality of {} cannot be: from 1 to 100", options.quality);
+    throw Error::bad_input("JPEG quality must be from 1 to 100, got {}", options.quality);
 }
 
 // All that the bytes of a pack depend on: who goes on must do the same.
@@ -67,7 +67,8 @@ class Packer {
     PackManifest& manifest = packed_.manifest;
     manifest.next = records_.size();
     if (manifest.samples() == 0)
-      throw Error::bad_input("no sample of {} can be read; the first: {}", records_.name(), manifest.skipped[0].why);
+      throw Error::bad_input("none of the samples of {} can be read; the first error: {}", records_.name(),
+                             manifest.skipped[0].why);
     detail::replace_file(options_.folder / kPackManifest, to_json(manifest), /* durable */ true);
     fs::remove(options_.folder / kPackPartial);
     return std::move(packed_);
@@ -96,10 +97,11 @@ class Packer {
         continue;
       }
       if (earlier.made != packed_.manifest.made)
-        throw Error::bad_input("{} holds another pack ({}), and this one would be {}: choose another folder, or {}",
+        throw Error::bad_input("{} holds another pack ({}), but this one would be {}: choose another folder, or {}",
                                options_.folder.string(), earlier.made, packed_.manifest.made,
-                               name == std::string_view(kPackPartial) ? "begin anew by --overwrite" : "remove it");
-      if (earlier.next > records_.size()) throw Error::bad_input("{}: \"taken\" is more than there is", path);
+                               name == std::string_view(kPackPartial) ? "start over with --overwrite" : "remove it");
+      if (earlier.next > records_.size())
+        throw Error::bad_input("{}: \"taken\" is larger than the number of samples", path);
       packed_.manifest = std::move(earlier);
       check_shards(path);
       return packed_.was_there = name == std::string_view(kPackManifest);
@@ -131,7 +133,7 @@ class Packer {
     for (const PackShardFacts& shard : packed_.manifest.shards) {
       const std::string path = (options_.folder / shard.file).string();
       if (const auto facts = detail::facts_of(path); facts.bytes != shard.bytes)
-        throw Error::bad_input("{} has {} bytes, and {} says {}: remove the folder and pack again", path, facts.bytes,
+        throw Error::bad_input("{} has {} bytes, but {} says {}: remove the folder and pack again", path, facts.bytes,
                                manifest, shard.bytes);
     }
   }

@@ -110,7 +110,7 @@ TEST_F(PackMakeTest, BadSamplesAreLeftOutAndNamed) {
   EXPECT_EQ(message_of([&] { make_pack(records, strict); }), "memory/7: it is bad");
   for (std::int64_t i = 0; i < 20; ++i) records.bad.insert(i);
   EXPECT_EQ(message_of([&] { make_pack(records, options("none")); }),
-            "no sample of memory can be read; the first: it is bad");
+            "none of the samples of memory can be read; the first error: it is bad");
 }
 
 TEST_F(PackMakeTest, ShuffledHoldsEverySampleOnce) {
@@ -148,7 +148,7 @@ TEST_F(PackMakeTest, AnotherThatWasBegunIsRefusedOrBeginsAnew) {
   message_of([&] { make_pack(Interrupted(100, 60), options("p")); });
   auto other = options("p");
   other.shuffle_seed = 1;
-  EXPECT_NE(message_of([&] { make_pack(MemoryRecords(100), other); }).find("begin anew by --overwrite"),
+  EXPECT_NE(message_of([&] { make_pack(MemoryRecords(100), other); }).find("start over with --overwrite"),
             std::string::npos);
   other.overwrite = true;
   EXPECT_EQ(make_pack(MemoryRecords(100), other).went_on_at, 0);
@@ -162,7 +162,7 @@ TEST_F(PackMakeTest, FinishedShardThatIsGone) {
   message_of([&] { make_pack(interrupted, options("p")); });
   fs::remove(at("p") / "data-00000.pack");
   EXPECT_EQ(message_of([&] { make_pack(MemoryRecords(100), options("p")); }),
-            (at("p") / "data-00000.pack").string() + " is not there");
+            (at("p") / "data-00000.pack").string() + " does not exist");
 }
 
 TEST_F(PackMakeTest, FullDiskLeavesWhatIsFinished) {
@@ -202,7 +202,7 @@ class PictureRecords : public MemoryRecords {
 
 TEST_F(PackMakeTest, WhatIsNoPictureIsLeftOut) {
   const std::string message = message_of([&] { make_pack(PictureRecords(2), options("p")); });
-  EXPECT_TRUE(message.starts_with("no sample of memory can be read; the first: ")) << message;
+  EXPECT_TRUE(message.starts_with("none of the samples of memory can be read; the first error: ")) << message;
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ PackShardFacts shard_of(const Json& json, const std::string& name) {
                        .bytes = static_cast<std::uint64_t>(reader.count("bytes"))};
   if (shard.file.empty() || shard.file.starts_with('.') || shard.file.find('/') != std::string::npos ||
       shard.file.find('\0') != std::string::npos)
-    throw reader.wrong("file", "is not the name of a file beside it");
+    throw reader.wrong("file", "is not the name of a file in the same folder");
   const std::string crc = reader.text("crc32c");
   const auto parsed = std::from_chars(crc.data(), crc.data() + crc.size(), shard.crc, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != crc.data() + crc.size()) throw reader.wrong("crc32c", "is no checksum");
+  if (parsed.ec != std::errc() || parsed.ptr != crc.data() + crc.size())
+    throw reader.wrong("crc32c", "is not a checksum");
   return shard;
 }
 
@@ -63,22 +64,21 @@ std::string to_json(const PackManifest& manifest) {
 PackManifest parse_pack_manifest(std::string_view text, const std::string& name) {
   const Json json = parse_json(text, name);
   const JsonReader reader(json, name);
-  if (reader.text("format") != kFormat) throw Error::bad_input("{} does not describe a pack", name);
+  if (reader.text("format") != kFormat) throw Error::bad_input("{}: not a pack manifest", name);
   if (const std::int64_t version = reader.count("version"); version > kPackVersion)
-    throw Error::bad_input("{} is of version {}, and this Ronde reads packs up to version {}: use a newer one", name,
+    throw Error::bad_input("{} has version {}, but this Ronde reads packs up to version {}: use a newer Ronde", name,
                            version, kPackVersion);
   PackManifest manifest{.made = reader.text("made"), .next = reader.count("taken")};
   for (const Json& one : reader.list("classes")) {
-    if (!one.is_string()) throw reader.wrong("classes", "holds something that is no text");
+    if (!one.is_string()) throw reader.wrong("classes", "holds a value that is not a string");
     manifest.classes.push_back(one.get<std::string>());
   }
   for (const Json& one : reader.list("shards")) {
     manifest.shards.push_back(shard_of(one, name));
     if (manifest.samples() > kMost || manifest.bytes() > static_cast<std::uint64_t>(kMost))
-      throw reader.wrong("shards", "holds more than can be counted");
+      throw reader.wrong("shards", "adds up to more than fits into a number");
   }
-  if (manifest.samples() != reader.count("samples"))
-    throw reader.wrong("samples", "is not the sum of those of the shards");
+  if (manifest.samples() != reader.count("samples")) throw reader.wrong("samples", "is not the sum over the shards");
   for (const Json& one : reader.list("skipped")) {
     const JsonReader skipped(one, name);
     manifest.skipped.push_back({skipped.count("index"), skipped.text("where"), skipped.text("why")});

@@ -85,7 +85,7 @@ class Shards {
     if (i == 0) ::posix_fadvise(file.get(), 0, kBeginning, POSIX_FADV_WILLNEED);
     Shard shard{paths_[i], load_pack_index(file, paths_[i]), before_[i]};
     if (const std::int64_t said = set_.manifest.shards[i].samples; shard.index.size() != said)
-      throw Error::bad_input("{} holds {} samples, and {} says {}", paths_[i], shard.index.size(), kPackManifest, said);
+      throw Error::bad_input("{} holds {} samples, but {} says {}", paths_[i], shard.index.size(), kPackManifest, said);
     return std::make_shared<const Shard>(std::move(shard));
   }
 

@@ -127,7 +127,7 @@ TEST_F(PackTest, StreamOfSeveralReadersKeepsTheOrder) {
 
 TEST_F(PackTest, MissingShardIsNamed) {
   fs::remove(shard(1));
-  EXPECT_EQ(complaint(), shard(1).string() + " is not there, and " + (path() / "pack.json").string() + " names it");
+  EXPECT_EQ(complaint(), shard(1).string() + " does not exist, but " + (path() / "pack.json").string() + " names it");
 }
 
 TEST_F(PackTest, ShardOfAnotherLength) {
@@ -138,9 +138,9 @@ TEST_F(PackTest, ShardOfAnotherLength) {
 TEST_F(PackTest, DamagedRecordIsNamedWithItsByte) {
   const auto pack = open_pack({.path = path()});
   damage(shard(0), 64 + 20);
-  EXPECT_EQ(complaint(), shard(0).string() + ": byte 64: the checksum of record 0 does not fit");
+  EXPECT_EQ(complaint(), shard(0).string() + ": byte 64: the checksum of record 0 does not match");
   EXPECT_EQ(message_of([&] { stream_pack(path(), [](const PassingRecord&) {}); }),
-            shard(0).string() + ": byte 64: the checksum of record 0 does not fit");
+            shard(0).string() + ": byte 64: the checksum of record 0 does not match");
   EXPECT_EQ(message_of([&] { pack->read(1); }), "");  // the others are as good as before
 }
 
@@ -154,7 +154,7 @@ TEST_F(PackTest, ShardThatWasCutOffWhileOpen) {
 TEST_F(PackTest, UnfinishedPackSaysSo) {
   fs::rename(path() / "pack.json", path() / "pack.partial.json");
   EXPECT_EQ(complaint(),
-            "the pack " + path().string() + " is not finished: the same 'ronde data pack' again goes on with it");
+            "the pack " + path().string() + " is not finished: run the same 'ronde data pack' again to continue");
   EXPECT_EQ(guess_format(path()), "pack");
 }
 
@@ -162,7 +162,7 @@ TEST_F(PackTest, IndexDamagedOnceStaysRefused) {
   damage(shard(0), static_cast<std::streamoff>(fs::file_size(shard(0))) - 70);
   const auto pack = open_pack({.path = path()});
   for (int i = 0; i < 2; ++i)
-    EXPECT_NE(message_of([&] { pack->read(0); }).find("the index is damaged: its checksum does not fit"),
+    EXPECT_NE(message_of([&] { pack->read(0); }).find("the index is damaged: its checksum does not match"),
               std::string::npos);
 }
 

@@ -70,7 +70,7 @@ Array pixels_of(const Value* planes, const Datum& datum) {
 void check_extents(const Datum& datum, const std::string& name) {
   for (const std::int64_t extent : {datum.channels, datum.height, datum.width})
     if (extent < 1 || extent > kMostExtent)
-      throw Error::bad_input("{}: a Datum of {} channels, {} rows and {} columns cannot be", name, datum.channels,
+      throw Error::bad_input("{}: invalid Datum size: {} channels, {} rows and {} columns", name, datum.channels,
                              datum.height, datum.width);
   const std::size_t there = datum.data.empty() ? datum.floats.size() : datum.data.size();
   const auto said = static_cast<std::size_t>(datum.channels * datum.height * datum.width);  // below 2^60
@@ -85,7 +85,7 @@ Sample parse_datum(std::string_view bytes, const std::string& name, std::shared_
   const Datum datum = fields_of(bytes, name);
   Sample sample;
   if (datum.encoded) {
-    if (datum.data.empty()) throw Error::bad_input("{}: a Datum with an encoded picture of no bytes", name);
+    if (datum.data.empty()) throw Error::bad_input("{}: a Datum with an empty encoded picture", name);
     sample.set("image", Array::view(Type::U8, {static_cast<std::int64_t>(datum.data.size())}, datum.data.data(),
                                     std::move(owner)));
   } else {

@@ -82,7 +82,7 @@ class ExampleParser {
       if (field->number == 1) key = entry.bytes(*field);
       if (field->number == 2) feature = entry.inside(*field);
     }
-    if (key.empty()) throw Error::bad_input("{}: before byte {}: a feature without a name", name_, entry.offset());
+    if (key.empty()) throw Error::bad_input("{}: before byte {}: a feature has no name", name_, entry.offset());
     if (feature) add_feature(std::string(key), *feature);
   }
 

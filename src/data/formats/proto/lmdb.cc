@@ -94,13 +94,13 @@ class LmdbRecords : public Records {
     if (picture_ending(*bytes) != "bin") return plain_picture(index, bytes);
     const auto first = bytes->empty() ? 0u : static_cast<unsigned char>(bytes->front());
     if (first == 0x80)
-      throw Error::bad_input("{}: a value that Python pickled, which only Python can read: write pictures instead",
-                             where_it_is);
+      throw Error::bad_input(
+          "{}: the value is a Python pickle, which only Python can read; store encoded pictures instead", where_it_is);
     // The first byte of a message is its first field: 1 as bytes for an Example, any of 1 to 7 for a Datum.
     constexpr auto kDatum = std::to_array<unsigned>({0x08, 0x10, 0x18, 0x22, 0x28, 0x32, 0x35, 0x38});
     const bool datum = std::ranges::find(kDatum, first) != kDatum.end();
     if (first != 0x0a && !datum)
-      throw Error::bad_input("{}: neither a picture (JPEG, PNG, TIFF) nor a tf.train.Example nor a Datum of Caffe's",
+      throw Error::bad_input("{}: the value is not a picture (JPEG, PNG, TIFF), a tf.train.Example or a Caffe Datum",
                              where_it_is);
     Sample sample = datum ? parse_datum(*bytes, where_it_is, bytes) : parse_example(*bytes, where_it_is, bytes);
     use_our_names(sample, naming_, where_it_is);

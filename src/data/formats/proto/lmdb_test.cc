@@ -74,10 +74,10 @@ TEST(Lmdb, CaffesDatumIsRead) {
 TEST(Lmdb, WhatIsNoSampleSaysWhy) {
   const Folder folder;
   write_lmdb(folder.path(), {{"a", std::string("\x80\x04\x95")}});
-  EXPECT_NE(first_error({.path = folder.path()}).find("Python pickled"), std::string::npos);
+  EXPECT_NE(first_error({.path = folder.path()}).find("the value is a Python pickle"), std::string::npos);
   const Folder other;
   write_lmdb(other.path(), {{"a", "hello"}});
-  EXPECT_NE(first_error({.path = other.path()}).find("neither a picture"), std::string::npos);
+  EXPECT_NE(first_error({.path = other.path()}).find("the value is not a picture"), std::string::npos);
   const Folder empty;
   write_lmdb(empty.path(), {});
   EXPECT_NE(first_error({.path = empty.path()}).find("holds no samples"), std::string::npos);
@@ -113,7 +113,7 @@ TEST(Lmdb, CutsAndDamageAreErrorsAndNeverCrashes) {
       scan(damaged);
       damaged[at] = whole[at];
     }
-  EXPECT_EQ(scan(std::string(10000, 'x')), "f: byte 16: this is no LMDB file (of a 64-bit machine)");
+  EXPECT_EQ(scan(std::string(10000, 'x')), "f: byte 16: not an LMDB file (of a 64-bit machine)");
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ class LmdbWriter : public RecordWriter {
   Prepared prepare(const Sample& sample, std::string_view key, std::int64_t number) const override {
     const auto most = static_cast<std::size_t>(::mdb_env_get_maxkeysize(environment_));
     if (key.empty() || key.size() > most)
-      throw Error::bad_input("the key '{}' has {} bytes, and LMDB takes 1 to {}", key.substr(0, 60), key.size(), most);
-    if (key.starts_with("__")) throw Error::bad_input("the key '{}' begins with '__', which is for other things", key);
+      throw Error::bad_input("the key '{}' has {} bytes; an LMDB key must have 1 to {}", key.substr(0, 60), key.size(),
+                             most);
+    if (key.starts_with("__")) throw Error::bad_input("the key '{}' begins with '__', which is reserved", key);
     return {.number = number, .key = std::string(key), .sample = {}, .bytes = encode_example(sample)};
   }
 
@@ -89,7 +90,7 @@ class LmdbWriter : public RecordWriter {
     }
     if (code == MDB_SUCCESS) return ::mdb_txn_commit(transaction);
     ::mdb_txn_abort(transaction);
-    if (!twice.empty()) throw Error::bad_input("the key '{}' comes twice; LMDB keeps one value a key", twice);
+    if (!twice.empty()) throw Error::bad_input("the key '{}' occurs twice; LMDB keeps one value per key", twice);
     return code;
   }
 

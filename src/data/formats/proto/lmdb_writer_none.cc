@@ -5,8 +5,7 @@
 namespace ronde::data::files {
 
 std::unique_ptr<RecordWriter> make_lmdb_writer(const WriterOptions& options) {
-  throw Error::bad_input("{} cannot be written: this Ronde was built without LMDB (Debian: liblmdb-dev)",
-                         options.path.string());
+  throw Error::bad_input("cannot write {}: Ronde was built without LMDB (Debian: liblmdb-dev)", options.path.string());
 }
 
 }  // namespace ronde::data::files

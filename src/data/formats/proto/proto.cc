@@ -24,7 +24,7 @@ ProtoReader::ProtoReader(std::string_view message, std::string name, std::size_t
 
 std::string_view ProtoReader::take(std::size_t bytes) {
   if (bytes > left())
-    throw Error::bad_input("{}: byte {} of the message: {} more bytes should follow, and there are {}", name_, offset(),
+    throw Error::bad_input("{}: byte {} of the message: expected {} more bytes, but only {} are left", name_, offset(),
                            bytes, left());
   const std::string_view taken = message_.substr(at_, bytes);
   at_ += bytes;
@@ -39,7 +39,7 @@ std::uint64_t ProtoReader::take_varint() {
     value |= std::uint64_t{byte & 0x7fu} << shift;
     if ((byte & 0x80u) == 0) return value;
   }
-  throw Error::bad_input("{}: byte {} of the message: a number that does not end", name_, begin);
+  throw Error::bad_input("{}: byte {} of the message: a varint is too long", name_, begin);
 }
 
 std::uint32_t ProtoReader::take_fixed32() {
@@ -56,7 +56,7 @@ std::optional<ProtoReader::Field> ProtoReader::next() {
   const std::uint64_t tag = take_varint();
   Field field{.wire = static_cast<Wire>(tag & 7u)};
   if (tag >> 3 == 0 || tag >> 3 > kMostFieldNumber)
-    throw Error::bad_input("{}: byte {} of the message: no protocol buffer has a field {}", name_, begin, tag >> 3);
+    throw Error::bad_input("{}: byte {} of the message: invalid field number {}", name_, begin, tag >> 3);
   field.number = static_cast<std::uint32_t>(tag >> 3);
   switch (field.wire) {
     case Wire::Varint: field.value = take_varint(); return field;
@@ -68,8 +68,8 @@ std::optional<ProtoReader::Field> ProtoReader::next() {
       return field;
     }
   }
-  throw Error::bad_input("{}: byte {} of the message: field {} is of kind {}, which no protocol buffer of today has",
-                         name_, begin, field.number, tag & 7u);
+  throw Error::bad_input("{}: byte {} of the message: field {} has the unsupported wire type {}", name_, begin,
+                         field.number, tag & 7u);
 }
 
 std::size_t ProtoReader::offset_of(std::string_view bytes) const {

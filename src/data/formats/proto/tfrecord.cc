@@ -150,7 +150,7 @@ std::vector<std::uint64_t> scan_tfrecord(const FileDescriptor& file, const std::
     const std::uint64_t offset = offsets.back();
     const std::size_t got = detail::read_at(file, offset, header.data(), header.size(), name);
     if (offset == 0 && header.starts_with("\x1f\x8b"))
-      throw Error::bad_input("{} is packed by gzip, so that no record can be found without all before it: unpack it",
+      throw Error::bad_input("{} is compressed with gzip, so its records cannot be read by index: decompress it first",
                              name);
     const std::uint64_t length = tfrecord_length(std::string_view(header).substr(0, got), name, offset);
     if (size - offset < kTfRecordFrame || length > size - offset - kTfRecordFrame)

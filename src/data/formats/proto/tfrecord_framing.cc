@@ -38,7 +38,7 @@ void append_tfrecord(std::string& file, std::string_view payload) {
 std::uint64_t tfrecord_length(std::string_view header, const std::string& name, std::uint64_t offset) {
   if (header.size() < kHeader) throw cut_off(name, offset + header.size(), offset);
   if (number_at<std::uint32_t>(header, 8) != masked(header.substr(0, 8)))
-    throw Error::bad_input("{}: byte {}: the checksum of a record's length does not fit", name, offset);
+    throw Error::bad_input("{}: byte {}: the checksum of a record's length does not match", name, offset);
   return number_at<std::uint64_t>(header, 0);
 }
 
@@ -48,7 +48,7 @@ std::string_view take_tfrecord(std::string_view& bytes, const std::string& name,
     throw cut_off(name, offset + bytes.size(), offset);
   const std::string_view payload = bytes.substr(kHeader, length);
   if (number_at<std::uint32_t>(bytes, kHeader + length) != masked(payload))
-    throw Error::bad_input("{}: byte {}: the checksum of a record does not fit", name, offset + kHeader);
+    throw Error::bad_input("{}: byte {}: the checksum of a record does not match", name, offset + kHeader);
   bytes.remove_prefix(kHeader + length + kFooter);
   return payload;
 }

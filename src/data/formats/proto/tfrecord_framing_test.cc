@@ -50,8 +50,8 @@ TEST(TfRecord, WhatIsCutOffOrDamagedIsAnErrorThatSaysWhere) {
     damaged[at] ^= 4;
     std::string_view bytes = damaged;
     EXPECT_EQ(message_of([&] { take_tfrecord(bytes, "f", 100); }),
-              at < 12 ? "f: byte 100: the checksum of a record's length does not fit"
-                      : "f: byte 112: the checksum of a record does not fit");
+              at < 12 ? "f: byte 100: the checksum of a record's length does not match"
+                      : "f: byte 112: the checksum of a record does not match");
   }
 }
 

@@ -78,16 +78,16 @@ TEST(TfRecords, WhatCannotBeReadSaysWhy) {
   const Folder folder;
   const auto file = folder.path() / "a.tfrecord";
   write_text(file, record("aa", -7));
-  EXPECT_EQ(first_error({.path = file}), file.string() + " at byte 0: its class is -7, and classes count from 0");
+  EXPECT_EQ(first_error({.path = file}), file.string() + " at byte 0: class is -7, but classes count from 0");
   write_text(file, "");
   EXPECT_EQ(first_error({.path = file}), file.string() + " holds no records");
   write_text(file, "\x1f\x8b\x08zzzzzzzzzzzzzzzzzzz");
-  EXPECT_NE(first_error({.path = file}).find("packed by gzip"), std::string::npos);
+  EXPECT_NE(first_error({.path = file}).find("compressed with gzip"), std::string::npos);
   write_text(file, record("aa", 2));
   write_classes(file, {"ant", "bee"});
   EXPECT_EQ(first_error({.path = file}),
-            file.string() + " at byte 0: its class is 2, but there are 2 classes, counted from 0");
-  EXPECT_EQ(first_error({.path = file / "b.tfrecord"}), "there is no " + file.string() + "/b.tfrecord");
+            file.string() + " at byte 0: class is 2, but there are 2 classes, counted from 0");
+  EXPECT_EQ(first_error({.path = file / "b.tfrecord"}), file.string() + "/b.tfrecord does not exist");
 }
 
 }  // namespace

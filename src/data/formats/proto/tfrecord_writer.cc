@@ -78,12 +78,12 @@ class TfRecordWriter : public RecordWriter {
   void rename(const std::string& from, const std::string& to) const {
     std::error_code failure;
     std::filesystem::rename(path_ / from, path_ / to, failure);
-    if (failure) throw Error::system(failure.value(), "cannot give {} its name", (path_ / to).string());
+    if (failure) throw Error::system(failure.value(), "cannot rename the finished file to {}", (path_ / to).string());
   }
 
   void go_on(const Saved& saved) {
     saved_ = saved;
-    if (saved_.files.empty()) throw Error::bad_input("{}: no file of it was saved", path_.string());
+    if (saved_.files.empty()) throw Error::bad_input("{}: no output file was saved", path_.string());
     if (!one_file_) take_names_back();
     const std::uint64_t last = saved_.files.back().bytes;
     saved_.files.pop_back();

@@ -73,7 +73,7 @@ std::vector<ColumnKind> columns_of(const std::optional<Fields>& names, const Fie
   const auto one_of = [&](Role role, const std::string& asked, const char* what) {
     const auto count = std::ranges::count(columns, role, &ColumnKind::role);
     if (count > 1)
-      throw Error::bad_input("{}: {} columns could be the {}: say which", options.path.string(), count, what);
+      throw Error::bad_input("{}: {} columns could be the {}: choose one", options.path.string(), count, what);
     if (count == 0 && !asked.empty()) throw Error::bad_input("{} has no column '{}'", options.path.string(), asked);
   };
   one_of(Role::Class, options.label, "class");
@@ -162,7 +162,7 @@ class CsvRecords : public Records {
       columns_ = columns_of({}, first, options);
       return;
     }
-    if (!next) throw Error::bad_input("{} holds a line of names and no rows", name_);
+    if (!next) throw Error::bad_input("{} holds a header line but no rows", name_);
     if (first.size() != second.size()) throw other_width(line + lines, second.size(), first.size());
     columns_ = columns_of(first, second, options);
     rest = after;
@@ -170,7 +170,7 @@ class CsvRecords : public Records {
   }
 
   Error other_width(std::size_t line, std::size_t found, std::size_t wanted) const {
-    return Error::bad_input("{}: line {}: {} where {} should be", name_, line, counted(found, "field"), wanted);
+    return Error::bad_input("{}: line {}: {}, expected {}", name_, line, counted(found, "field"), wanted);
   }
 
   void scan(std::string_view rest, std::size_t line, const Progress& progress) {
@@ -211,7 +211,7 @@ class CsvRecords : public Records {
         classes_.push_back(name);
       }
       if (next > kMostClasses)
-        throw Error::bad_input("{}: column '{}' has too many different texts to be a class", name_,
+        throw Error::bad_input("{}: column '{}' has too many different values to be a class", name_,
                                columns_[column_of(Role::Class)].name);
       return;
     }
@@ -230,7 +230,7 @@ class CsvRecords : public Records {
   float number(const std::string& field, std::size_t column, std::int64_t index) const {
     const auto value = parse_number<double>(trim(field));
     if (!value)
-      throw Error::bad_input("{}: field {} ('{}') should be a number, but is '{}'", where(index), column + 1,
+      throw Error::bad_input("{}: field {} ('{}') must be a number, got '{}'", where(index), column + 1,
                              columns_[column].name, field.substr(0, 60));
     return static_cast<float>(*value);
   }

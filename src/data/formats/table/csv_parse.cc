@@ -15,7 +15,7 @@ std::size_t take_csv_row(std::string_view& text, char separator, std::vector<std
     std::string& field = fields.emplace_back();
     if (at < text.size() && text[at] == '"') {
       for (++at;; ++at) {
-        if (at == text.size()) throw Error::bad_input("{}: line {}: quotes that do not end", name, line);
+        if (at == text.size()) throw Error::bad_input("{}: line {}: unterminated quotes", name, line);
         if (text[at] == '"' && (at + 1 == text.size() || text[at + 1] != '"')) break;
         if (text[at] == '"') ++at;
         if (text[at] == '\n') ++lines;
@@ -32,7 +32,7 @@ std::size_t take_csv_row(std::string_view& text, char separator, std::vector<std
     if (at < text.size() && text[at] == '\r' && (at + 1 == text.size() || text[at + 1] == '\n')) ++at;
     if (at == text.size() || text[at] == '\n') break;
     if (text[at] != separator)
-      throw Error::bad_input("{}: line {}: something follows the quotes of field {}", name, line, fields.size());
+      throw Error::bad_input("{}: line {}: unexpected text after the quotes of field {}", name, line, fields.size());
     ++at;
   }
   text.remove_prefix(std::min(at + 1, text.size()));

@@ -21,8 +21,8 @@ TEST(CsvParse, TakesQuotesAndLineEnds) {
   EXPECT_EQ(row_of("\"a,\"\"b\"\"\n\",c"), (Fields{"a,\"b\"\n", "c"}));
   EXPECT_EQ(row_of("\"\"\r\n"), Fields{""});
   EXPECT_EQ(row_of("a,"), (Fields{"a", ""}));
-  EXPECT_EQ(message_of([] { row_of("a,\"b"); }), "f: line 1: quotes that do not end");
-  EXPECT_EQ(message_of([] { row_of("\"a\"b,c"); }), "f: line 1: something follows the quotes of field 1");
+  EXPECT_EQ(message_of([] { row_of("a,\"b"); }), "f: line 1: unterminated quotes");
+  EXPECT_EQ(message_of([] { row_of("\"a\"b,c"); }), "f: line 1: unexpected text after the quotes of field 1");
   std::string_view text = "\"a\nb\",1\nc,2";
   Fields fields;
   EXPECT_EQ(take_csv_row(text, ',', fields, "f", 1), 2u);
@@ -72,17 +72,18 @@ TEST_F(Csv, FilesAreReadFromTheFolderOfTheCsv) {
   EXPECT_EQ(class_of(records->read(0)), 3);
   EXPECT_GE(records->bytes(0), records->read(0).bytes());
   EXPECT_EQ(message_of([&] { records->read(1); }),
-            file_.string() + ": line 3: " + folder_.text() + "/missing.jpg is not there");
+            file_.string() + ": line 3: " + folder_.text() + "/missing.jpg does not exist");
 }
 
 TEST_F(Csv, BadRowsNameFileAndLine) {
-  EXPECT_EQ(error("a,class\n1,2\n1,2,3\n"), file_.string() + ": line 3: 3 fields where 2 should be");
-  EXPECT_EQ(error("a,class\n1,2\nx,2\n"), file_.string() + ": line 3: field 1 ('a') should be a number, but is 'x'");
-  EXPECT_EQ(error("a,class\n1,-2\n"), file_.string() + ": line 2: its class is -2, and classes count from 0");
-  EXPECT_NE(error("a,class\n1,99999999\n").find("line 2: its class is 99999999, which is no class"), std::string::npos);
+  EXPECT_EQ(error("a,class\n1,2\n1,2,3\n"), file_.string() + ": line 3: 3 fields, expected 2");
+  EXPECT_EQ(error("a,class\n1,2\nx,2\n"), file_.string() + ": line 3: field 1 ('a') must be a number, got 'x'");
+  EXPECT_EQ(error("a,class\n1,-2\n"), file_.string() + ": line 2: class is -2, but classes count from 0");
+  EXPECT_NE(error("a,class\n1,99999999\n").find("line 2: class is 99999999, but classes must be below"),
+            std::string::npos);
   EXPECT_EQ(error(""), file_.string() + " is empty");
-  EXPECT_EQ(error("a,class\n"), file_.string() + " holds a line of names and no rows");
-  EXPECT_EQ(error("a,class\n1,\"2\n"), file_.string() + ": line 2: quotes that do not end");
+  EXPECT_EQ(error("a,class\n"), file_.string() + " holds a header line but no rows");
+  EXPECT_EQ(error("a,class\n1,\"2\n"), file_.string() + ": line 2: unterminated quotes");
   write_text(file_, "a,b\n1,2\n");
   EXPECT_EQ(first_error({.path = file_, .label = "y"}), file_.string() + " has no column 'y'");
 }

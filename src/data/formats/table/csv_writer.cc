@@ -27,8 +27,7 @@ class CsvWriter : public RecordWriter {
     Prepared prepared{.number = number, .key = std::string(key), .sample = given};
     if (!given.find("key")) prepared.sample.set("key", Array::bytes_of(key));
     if (const Array* image = given.find("image"); image && is_bytes(*image))
-      throw Error::bad_input("sample '{}' is an encoded picture, which does not go into a line of text: choose images",
-                             key);
+      throw Error::bad_input("sample '{}' is an encoded picture, which CSV cannot hold: choose the format images", key);
     if (number == 0) prepared.bytes = header(prepared.sample);
     std::string line;
     for (const auto& [name, array] : prepared.sample.arrays()) append(line, name, array, key);
@@ -59,7 +58,7 @@ class CsvWriter : public RecordWriter {
     std::string line;
     for (const auto& [name, array] : sample.arrays()) {
       if (array.size() > kMostColumns && !is_bytes(array))
-        throw Error::bad_input("'{}' is {}: CSV is for fewer numbers", name, to_text(array.type(), array.shape()));
+        throw Error::bad_input("'{}' is {}: too many numbers for CSV", name, to_text(array.type(), array.shape()));
       if (is_bytes(array) || array.shape().empty())
         part(line, csv_field(name));
       else
@@ -73,7 +72,8 @@ class CsvWriter : public RecordWriter {
     if (name == "class" && !classes_.empty()) {
       const std::int64_t number = whole_number(array, fmt::format("sample '{}': its class", key));
       if (number < 0 || static_cast<std::size_t>(number) >= classes_.size())
-        throw Error::bad_input("sample '{}': its class is {}, but there are {}", key, number, classes_.size());
+        throw Error::bad_input("sample '{}': class {} is out of range; there are {} classes", key, number,
+                               classes_.size());
       return part(line, csv_field(classes_[static_cast<std::size_t>(number)]));
     }
     for (std::size_t i = 0; i < array.size(); ++i) part(line, number_text(array, i));
@@ -81,7 +81,7 @@ class CsvWriter : public RecordWriter {
 
   static std::optional<std::uint64_t> grown_to(const WriterOptions& options) {
     if (!options.saved) return {};
-    if (options.saved->files.size() != 1) throw Error::bad_input("{}: it was not saved", options.path.string());
+    if (options.saved->files.size() != 1) throw Error::bad_input("{}: the file was not saved", options.path.string());
     return options.saved->files.front().bytes;
   }
 

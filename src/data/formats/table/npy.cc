@@ -25,7 +25,8 @@ NpyFile open_file(const std::filesystem::path& path) {
   auto bytes = std::make_shared<const detail::FileBytes>(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size());
   NpyHeader header = parse_npy_header(text, path.string());
-  if (header.shape.empty()) throw Error::bad_input("{} holds one number, not samples", path.string());
+  if (header.shape.empty())
+    throw Error::bad_input("{} holds a single number; it needs one row per sample", path.string());
   return {path.stem().string(), std::move(bytes), std::move(header)};
 }
 
@@ -64,7 +65,7 @@ class NpyRecords : public Records {
     for (std::size_t i = 0; i < files_.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (files_[i].stem == files_[j].stem)
-          throw Error::bad_input("{} and {} both are '{}'", files_[j].bytes->name(), files_[i].bytes->name(),
+          throw Error::bad_input("{} and {} would both become '{}'", files_[j].bytes->name(), files_[i].bytes->name(),
                                  files_[i].stem);
     if (size_ == 0) throw Error::bad_input("{} holds no samples", name_);
   }

@@ -56,7 +56,7 @@ class Dictionary {
 
  private:
   Error wrong(std::string_view what) const {
-    return Error::bad_input("{}: byte {}: the header should have {} there", name_, offset_ + at_, what);
+    return Error::bad_input("{}: byte {}: invalid header: expected {}", name_, offset_ + at_, what);
   }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
@@ -75,7 +75,8 @@ class Dictionary {
   }
 
   std::string_view text() {
-    if (peek('[')) throw Error::bad_input("{} holds records of several fields: save each field on its own", name_);
+    if (peek('['))
+      throw Error::bad_input("{} holds records of several fields: save each field as an array of its own", name_);
     const char quote = peek('"') ? '"' : '\'';
     expect(quote);
     const std::size_t end = text_.find(quote, at_);
@@ -125,7 +126,8 @@ Type type_of_descr(std::string_view descr, const std::string& name) {
     throw Error::bad_input("{} holds big-endian numbers ({}): save it with .astype('<{}')", name, descr,
                            descr.substr(1));
   throw Error::bad_input(
-      "{} holds values of type '{}', which are not read: bool, u1, i1, u2, i2, i4, i8, f4 and f8 are", name, descr);
+      "{} holds values of the unsupported type '{}'; supported are bool, u1, i1, u2, i2, i4, i8, f4 and f8", name,
+      descr);
 }
 
 }  // namespace
@@ -135,11 +137,11 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& name) {
     return Error::bad_input("{}: the file ends at byte {}, inside its header", name, file.size());
   };
   if (!file.starts_with(kMagic.substr(0, std::min(kMagic.size(), file.size()))))
-    throw Error::bad_input("{}: byte 0: this is no NumPy file", name);
+    throw Error::bad_input("{}: byte 0: not a NumPy file", name);
   if (file.size() < kMagic.size() + 4) throw ends();
   const auto version = static_cast<unsigned char>(file[6]);
   if (version < 1 || version > 3)
-    throw Error::bad_input("{}: byte 6: a NumPy file of version {}, and only 1 to 3 are known", name, version);
+    throw Error::bad_input("{}: byte 6: NumPy file version {} is not supported, only 1 to 3", name, version);
   const std::size_t before = version == 1 ? 10 : 12;
   if (file.size() < before) throw ends();
   const std::size_t length =
@@ -151,9 +153,7 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& name) {
     if (header.seen.find(key) == std::string::npos) throw Error::bad_input("{}: the header has no '{}'", name, key);
   if (header.fortran && header.shape.size() > 1)
     throw Error::bad_input(
-        "{} is in Fortran order, so that no sample lies in one piece: save it with "
-        "numpy.ascontiguousarray()",
-        name);
+        "{} is in Fortran order, so its samples are not contiguous: save it with numpy.ascontiguousarray()", name);
   NpyHeader found{
       .type = type_of_descr(header.descr, name), .shape = std::move(header.shape), .begin = before + length};
   const std::size_t bytes = Array::view(found.type, found.shape, nullptr, nullptr).bytes();

@@ -31,15 +31,15 @@ class NpyWriter : public RecordWriter {
     prepared.sample.erase("key");  // texts of different lengths are no array
     for (const auto& [name, array] : prepared.sample.arrays()) {
       if (array.type() == Type::BF16)
-        throw Error::bad_input("'{}' of sample '{}' is {}, which NumPy has not", name, key,
+        throw Error::bad_input("'{}' of sample '{}' is {}, a type that NumPy does not have", name, key,
                                to_text(array.type(), array.shape()));
       if (name == "image" && is_bytes(array))
         throw Error::bad_input(
-            "sample '{}' is an encoded picture, and .npy holds pixels: choose tfrecord, lmdb, hdf5, "
-            "images, tar or pack",
+            "sample '{}' is an encoded picture, but .npy holds pixels: choose tfrecord, lmdb, hdf5, images, tar or "
+            "pack",
             key);
       if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
-        throw Error::bad_input("'{}' of sample '{}' is no name that a file could have", name, key);
+        throw Error::bad_input("'{}' of sample '{}' cannot be the name of a file", name, key);
     }
     return prepared;
   }

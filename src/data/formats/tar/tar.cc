@@ -73,7 +73,8 @@ class Tars : public Records {
       shard.first = size_;
       size_ += shard.index->size();
     }
-    if (size_ == 0) throw Error::bad_input("{} holds no samples: files named as 000017.jpg, 000017.cls", name());
+    if (size_ == 0)
+      throw Error::bad_input("{} holds no samples; their files must have names such as 000017.jpg, 000017.cls", name());
   }
 
   std::string name() const override { return options_.path.string(); }
@@ -147,7 +148,7 @@ class Tars : public Records {
     if (text == nullptr) throw Error::bad_input("{}: the sample has no file that ends in .{}", where(index), label);
     const auto number = parse_number<std::int64_t>(trim(text->text()));
     if (!number || *number < 0)
-      throw Error::bad_input("{}: .{} holds '{}', and a class is a number from 0 on", where(index), label,
+      throw Error::bad_input("{}: .{} holds '{}', but a class must be a number from 0", where(index), label,
                              text->text().substr(0, 40));
     sample.erase(label);
     sample.set("class", Array::scalar(*number));

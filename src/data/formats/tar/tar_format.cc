@@ -117,10 +117,10 @@ TarWalk::Header TarWalk::take_header() {
   const std::string_view block = bytes_.substr(at_, kTarBlock);
   const auto checksum = number_of(field(block, kChecksum));
   if (!checksum || *checksum != sum_of(block))
-    throw wrong(at_, at_ == 0 ? "this is no tar file: the checksum of its first header does not fit"
-                              : "the checksum of a header does not fit");
+    throw wrong(at_, at_ == 0 ? "not a tar file: the checksum of its first header does not match"
+                              : "the checksum of a header does not match");
   const auto size = number_of(field(block, kSize));
-  if (!size || *size > kMostSize) throw wrong(at_, "the size of a file is no number that can be");
+  if (!size || *size > kMostSize) throw wrong(at_, "the size of a file is not a valid number");
   Header header{.at = at_, .size = *size, .type = block[kType], .name = std::string(text_of(field(block, kName)))};
   // GNU tar has other things where ustar has a prefix, and says so by its magic.
   if (field(block, kMagic).substr(0, 6) == std::string_view("ustar\0", 6))
@@ -145,15 +145,15 @@ void TarWalk::take_pax(std::string_view records, std::uint64_t header) {
     const auto length = parse_number<std::size_t>(records.substr(0, blank));
     if (blank == std::string_view::npos || !length || *length <= blank + 1 || *length > records.size() ||
         records[*length - 1] != '\n')
-      throw wrong(header, "a pax header holds a record that is none");
+      throw wrong(header, "a pax header holds an invalid record");
     const std::string_view record = records.substr(blank + 1, *length - blank - 2);
     const auto equals = record.find('=');
-    if (equals == std::string_view::npos) throw wrong(header, "a pax header holds a record that is none");
+    if (equals == std::string_view::npos) throw wrong(header, "a pax header holds an invalid record");
     const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
     if (key == "path") long_name_ = std::string(value);
     if (key == "size") {
       pax_size_ = parse_number<std::uint64_t>(value);
-      if (!pax_size_ || *pax_size_ > kMostSize) throw wrong(header, "a pax header gives a size that cannot be");
+      if (!pax_size_ || *pax_size_ > kMostSize) throw wrong(header, "a pax header holds an invalid size");
     }
     records.remove_prefix(*length);
   }
@@ -171,7 +171,7 @@ std::optional<TarMember> TarWalk::next() {
     Header header = take_header();
     closed_ = false;
     if (header.type == 'L' || header.type == 'x') {
-      if (header.size > kMostName) throw wrong(header.at, "a header with a name of more than a mebibyte");
+      if (header.size > kMostName) throw wrong(header.at, "a name in a header is longer than 1 MiB");
       const std::string_view bytes = take_bytes(header.size, header.at, "a header");
       if (header.type == 'L')
         long_name_ = std::string(text_of(bytes));
@@ -181,7 +181,7 @@ std::optional<TarMember> TarWalk::next() {
     }
     const bool is_file = header.type == '0' || header.type == '\0' || header.type == '7';
     if (header.type == 'S' || header.type == 'M' || header.type == 'V')
-      throw wrong(header.at, "a sparse file, or one in several volumes, which cannot be read: pack it again");
+      throw wrong(header.at, "sparse and multi-volume files are not supported: create the tar again without them");
     const bool has_bytes = is_file || header.type == 'K' || header.type == 'g' || header.type == 'D';
     const std::uint64_t size = pax_size_ ? *pax_size_ : header.size;
     std::string name = long_name_ ? *long_name_ : header.name;

@@ -131,7 +131,7 @@ TEST(TarFormat, DamagedHeaders) {
     ASSERT_NE(complaint(bad), "") << i;
   }
   EXPECT_EQ(complaint(std::string(2048, 'q')),
-            "t.tar: byte 0: this is no tar file: the checksum of its first header does not fit");
+            "t.tar: byte 0: not a tar file: the checksum of its first header does not match");
 }
 
 TEST(TarFormat, SizesThatCannotBe) {

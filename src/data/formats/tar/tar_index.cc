@@ -46,7 +46,7 @@ TarSamples index_tar(std::string_view tar, const std::string& name, const Progre
     if (found.samples.empty() || found.samples.back().key != key) found.samples.push_back({std::move(key), {}});
     auto& members = found.samples.back().members;
     if (std::ranges::find(members, number, &TarSamples::Member::ending) != members.end())
-      throw Error::bad_input("{}: byte {}: '{}' comes twice in one sample", name, member->header, member->name);
+      throw Error::bad_input("{}: byte {}: '{}' occurs twice in one sample", name, member->header, member->name);
     members.push_back({member->offset, member->size, number});
   }
   return found;
@@ -78,20 +78,20 @@ TarIndex::TarIndex(std::string_view bytes, const std::string& name) : view_(byte
   const std::size_t samples = view_.length(kMemberEnds), members = view_.length(kOffsets);
   if (view_.length(kSizes) != members || view_.length(kEndings) != members || view_.length(kFacts) != 2 ||
       view_.texts() < samples)
-    throw damaged("its columns do not fit together");
+    throw damaged("its columns do not match");
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < samples; ++i) {
     const std::uint64_t next = view_.number(kMemberEnds, i);
     if (next <= end || next > members) throw damaged("its samples overlap");
     end = next;
   }
-  if (end != members) throw damaged("files without a sample");
+  if (end != members) throw damaged("some files have no sample");
   const std::uint64_t whole = view_.number(kFacts, 0), endings = view_.texts() - samples;
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < members; ++i) {
     const std::uint64_t offset = view_.number(kOffsets, i), size = view_.number(kSizes, i);
-    if (offset < before || offset > whole || size > whole - offset) throw damaged("a file that is not in the tar");
-    if (view_.number(kEndings, i) >= endings) throw damaged("a file without an ending");
+    if (offset < before || offset > whole || size > whole - offset) throw damaged("a file lies outside of the tar");
+    if (view_.number(kEndings, i) >= endings) throw damaged("a file has no name extension");
     before = offset + size;
   }
 }

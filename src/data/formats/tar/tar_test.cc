@@ -90,15 +90,15 @@ TEST_F(TarTest, IndexIsKeptAndKnowsItsTar) {
 
 TEST_F(TarTest, BadTars) {
   EXPECT_EQ(message_of([&] { open("d-{0..2}.tar"); }),
-            at("d-2.tar").string() + " is not there, and '" + at("d-{0..2}.tar").string() + "' names it");
+            at("d-2.tar").string() + " does not exist, but '" + at("d-{0..2}.tar").string() + "' names it");
   put(at("two.tar"), tar_of({{"a.jpg", "1"}, {"a.jpg", "2"}}));
   EXPECT_EQ(message_of([&] { open("two.tar"); }),
-            at("two.tar").string() + ": byte 1024: 'a.jpg' comes twice in one sample");
+            at("two.tar").string() + ": byte 1024: 'a.jpg' occurs twice in one sample");
   put(at("none.tar"), tar_of({{"README", "1"}}));
   EXPECT_NE(message_of([&] { open("none.tar"); }).find("holds no samples"), std::string::npos);
   put(at("cls.tar"), tar_of({{"a.jpg", "1"}, {"a.cls", "dog"}}));
   EXPECT_EQ(message_of([&] { open("cls.tar")->read(0); }),
-            at("cls.tar").string() + " at byte 512 ('a'): .cls holds 'dog', and a class is a number from 0 on");
+            at("cls.tar").string() + " at byte 512 ('a'): .cls holds 'dog', but a class must be a number from 0");
   put(at("neg.tar"), tar_of({{"a.cls", "-1"}}));
   EXPECT_NE(message_of([&] { open("neg.tar")->read(0); }), "");
 }
@@ -155,7 +155,7 @@ TEST(TarWriterTest, WhatATarCannotHold) {
   Sample sample;
   sample.set("x", Array(Type::F32, {2}));
   EXPECT_EQ(message_of([&] { writer.add(sample); }),
-            "sample '000000000': 'x' is f32[2], and a tar holds bytes: a pack holds arrays");
+            "sample '000000000': 'x' is f32[2], but a tar holds bytes only: choose the format pack for arrays");
   EXPECT_EQ(writer.finish(), 0);
 }
 

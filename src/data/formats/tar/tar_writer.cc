@@ -25,7 +25,7 @@ std::string name_of(const Sample& sample, std::int64_t index) {
   for (std::size_t i = base; i < name.size(); ++i)
     if (name[i] == '.') name[i] = '_';
   if (name.size() == base || name.starts_with('/') || name.find('\0') != std::string::npos)
-    throw Error::bad_input("sample {}: '{}' is no name that a file in a tar could have", index, name);
+    throw Error::bad_input("sample {}: '{}' cannot be the name of a file in a tar", index, name);
   return name;
 }
 
@@ -48,13 +48,13 @@ std::string tar_members(const Sample& sample, std::int64_t number) {
       continue;
     }
     if (array.type() != Type::U8 || array.shape().size() > 1)
-      throw Error::bad_input("sample '{}': '{}' is {}, and a tar holds bytes: a pack holds arrays", name, array_name,
-                             to_text(array.type(), array.shape()));
+      throw Error::bad_input("sample '{}': '{}' is {}, but a tar holds bytes only: choose the format pack for arrays",
+                             name, array_name, to_text(array.type(), array.shape()));
     append_tar_member(members,
                       fmt::format("{}.{}", name, array_name == "image" ? picture_ending(array.text()) : array_name),
                       array.text());
   }
-  if (members.empty()) throw Error::bad_input("sample '{}' holds nothing", name);
+  if (members.empty()) throw Error::bad_input("sample '{}' is empty", name);
   return members;
 }
 
@@ -76,7 +76,7 @@ TarWriter::~TarWriter() {
 void TarWriter::go_on() {
   keep_ = true;
   saved_ = *options_.saved;
-  if (saved_.files.empty()) throw Error::bad_input("{}: no file of it was saved", options_.folder.string());
+  if (saved_.files.empty()) throw Error::bad_input("{}: no output file was saved", options_.folder.string());
   const std::uint64_t bytes = saved_.files.back().bytes;
   saved_.files.pop_back();
   for (const auto& file : saved_.files) detail::check_size((options_.folder / file.name).string(), file.bytes);

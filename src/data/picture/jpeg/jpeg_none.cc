@@ -8,8 +8,7 @@ namespace ronde::data::picture {
 namespace {
 
 [[noreturn]] void missing() {
-  throw Error::bad_input(
-      "this build of Ronde was made without libjpeg-turbo (Debian: libjpeg62-turbo-dev) and has no JPEG");
+  throw Error::bad_input("Ronde was built without libjpeg-turbo (Debian: libjpeg62-turbo-dev) and has no JPEG support");
 }
 
 }  // namespace

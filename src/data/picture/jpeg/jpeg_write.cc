@@ -19,7 +19,7 @@ struct Writer {
     std::free(memory);
   }
   Writer(const Writer&) = delete;
-  [[noreturn]] void fail() { throw Error::bad_input("a JPEG cannot be written: {}", escape.message()); }
+  [[noreturn]] void fail() { throw Error::bad_input("cannot write a JPEG: {}", escape.message()); }
 
   jpeg_compress_struct info{};
   JpegEscape escape;
@@ -42,7 +42,7 @@ void set_style(jpeg_compress_struct& info, const JpegStyle& style) {
 
 std::string encode_jpeg(const Pixels& pixels, const JpegStyle& style) {
   if (pixels.width < 1 || pixels.height < 1 || pixels.width > JPEG_MAX_DIMENSION || pixels.height > JPEG_MAX_DIMENSION)
-    throw Error::bad_input("a picture of {} x {} pixels cannot be a JPEG", pixels.width, pixels.height);
+    throw Error::bad_input("a picture of {} x {} pixels cannot be written as a JPEG", pixels.width, pixels.height);
   Writer writer;
   jpeg_compress_struct& info = writer.info;
   const bool ok = writer.escape.guarded([&] {

@@ -65,7 +65,7 @@ class Mapping {
 
 FileDescriptor open_file(const fs::path& path, int flags) {
   FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
-  if (!file) throw Error::system(errno, "the cache cannot open {}", path.string());
+  if (!file) throw Error::system(errno, "cannot open the cache {}", path.string());
   return file;
 }
 
@@ -129,7 +129,7 @@ class FolderCache : public SampleCache {
   bool enter() {
     std::error_code failure;
     fs::create_directories(options_.folder, failure);
-    if (failure) throw Error::system(failure.value(), "the cache cannot make {}", options_.folder.string());
+    if (failure) throw Error::system(failure.value(), "cannot create the cache folder {}", options_.folder.string());
     index_ = open_file(index_path(), O_RDWR | O_CREAT);
     const bool alone = ::flock(index_.get(), LOCK_EX | LOCK_NB) == 0;
     if (!alone) ::flock(index_.get(), LOCK_SH);
@@ -155,11 +155,11 @@ class FolderCache : public SampleCache {
     const Head head = expected_head();
     // All of it is allocated now: a page that finds no room later would be a signal, not an error.
     if (::ftruncate(index_.get(), 0) != 0)
-      throw Error::system(errno, "the cache cannot write {}", index_path().string());
+      throw Error::system(errno, "cannot write the cache {}", index_path().string());
     if (const int failure = ::posix_fallocate(index_.get(), 0, static_cast<off_t>(index_bytes())); failure != 0)
-      throw Error::system(failure, "the cache cannot write {}", index_path().string());
+      throw Error::system(failure, "cannot write the cache {}", index_path().string());
     if (::pwrite(index_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
-      throw Error::system(errno, "the cache cannot write {}", index_path().string());
+      throw Error::system(errno, "cannot write the cache {}", index_path().string());
   }
 
   void check(std::size_t bytes) const {
@@ -168,7 +168,7 @@ class FolderCache : public SampleCache {
     std::array<char, kFixed> found{};
     if (bytes != index_bytes() || ::pread(index_.get(), found.data(), kFixed, 0) != static_cast<ssize_t>(kFixed) ||
         std::memcmp(found.data(), &expected, kFixed) != 0)
-      throw Error::bad_input("{} is the cache of other samples, or damaged: remove it, or name another folder",
+      throw Error::bad_input("{} is a cache of other samples, or damaged: remove it, or choose another folder",
                              options_.folder.string());
   }
 

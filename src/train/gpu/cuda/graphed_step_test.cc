@@ -114,7 +114,7 @@ TEST_F(GpuGraphs, StayWhereAnotherKindCannotBeRecorded) {
     turns.run(15);
     EXPECT_EQ(turns.hooked.launched, 7) << "5, 7, 8, 10, 11, 13 and 14";
     EXPECT_EQ(turns.hooked.given_up, 0);
-    EXPECT_NE(turns.text.str().find("measured steps are launched piece by piece"), std::string::npos)
+    EXPECT_NE(turns.text.str().find("measured steps are launched kernel by kernel"), std::string::npos)
         << turns.text.str();
   });
 }
@@ -136,7 +136,7 @@ void expect_ordinary_steps(comm::Engine& engine, Hooked& hooked, bool reads, std
   EXPECT_EQ(hooked.launched, 0);
   EXPECT_EQ(hooked.given_up, 1);
   EXPECT_FALSE(hooked.fixed);
-  const std::string said = "steps are launched piece by piece, since one cannot be recorded: " + why;
+  const std::string said = "steps are launched kernel by kernel, because a step cannot be recorded: " + why;
   EXPECT_EQ(text.str().find(said) != std::string::npos, engine.rank() == 0) << text.str();
 }
 

@@ -21,7 +21,7 @@ void StepGraph::record(const std::function<void()>&, const StepGraph*) {
 }
 
 void StepGraph::launch() {
-  throw Error(Error::Kind::Bug, "a graph was launched that was never recorded");
+  throw Error(Error::Kind::Bug, "a graph was launched before it was recorded");
 }
 
 }  // namespace ronde::train
