@@ -7,6 +7,7 @@
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
@@ -58,10 +59,25 @@ bool is_about_speed(const Advice& advice) {
   return advice.rule == "precision" || advice.rule == "batch";
 }
 
-std::string how_far(const Evidence& evidence) {
+std::string how_far(const Evidence& evidence, const char* who = "Training") {
   const std::size_t ranks = evidence.run.ranks.size();
-  return fmt::format("Training reaches {:.0f} % of what {} could do", 100 * evidence.efficiency.parallel.value,
+  return fmt::format("{} reaches {:.0f} % of what {} could do", who, 100 * evidence.efficiency.parallel.value,
                      ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks));
+}
+
+std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
+  if (is_about_speed(advice))
+    return fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.gain), advice.because);
+  return fmt::format("; {} is lost because {}.",
+                     advice.gain >= kMost * (1 - evidence.efficiency.parallel.value) ? "most" : "the largest part",
+                     advice.because);
+}
+
+// Numbers without a grade, where there are enough steps for numbers.
+std::string so_far(const Evidence& evidence, const std::vector<Advice>& advice) {
+  if (evidence.window.steps < kLeastSteps) return "";
+  return fmt::format(" In the {} steps that were recorded as a whole, {}{}", evidence.window.steps,
+                     how_far(evidence, "training"), advice.empty() ? "." : what_costs_most(evidence, advice.front()));
 }
 
 }  // namespace
@@ -87,23 +103,21 @@ std::string_view name(Verdict::State state) {
     case Verdict::State::Good: return "good";
     case Verdict::State::Fair: return "fair";
     case Verdict::State::Poor: return "poor";
+    case Verdict::State::Unknown: return "unknown";
   }
   return "";
 }
 
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) {
+  const std::string no_grade = why_no_grade(evidence.run, evidence.window, evidence.facts);
+  if (!no_grade.empty()) return {.state = Verdict::State::Unknown, .text = no_grade + so_far(evidence, advice)};
   const double reached = evidence.efficiency.parallel.value;
   const double score = std::min(reached, advice.empty() ? 1 : 1 - advice.front().gain);
   Verdict verdict;
   verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
   verdict.text = how_far(evidence);
-  if (!advice.empty() && is_about_speed(advice.front()))
-    verdict.text += fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.front().gain),
-                                advice.front().because);
-  else if (!advice.empty())
-    verdict.text +=
-        fmt::format("; {} is lost because {}.",
-                    advice.front().gain >= kMost * (1 - reached) ? "most" : "the largest part", advice.front().because);
+  if (!advice.empty())
+    verdict.text += what_costs_most(evidence, advice.front());
   else if (verdict.state == Verdict::State::Good)
     verdict.text += ", and nothing needs to be changed.";
   else

@@ -74,11 +74,11 @@ inline constexpr double kLeastGain = 0.02;
 std::vector<Advice> advise(const Evidence& evidence);
 
 struct Verdict {
-  enum class State { Good, Fair, Poor };
+  enum class State { Good, Fair, Poor, Unknown };  // Unknown: there is no grade, see why_no_grade()
   State state = State::Good;
-  std::string text = {};  // one sentence
+  std::string text = {};  // a sentence; where there is no grade, first why
 };
-std::string_view name(Verdict::State state);  // "good", "fair", "poor"
+std::string_view name(Verdict::State state);  // "good", "fair", "poor", "unknown"
 
 // `advice`: what advise() returned for it.
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice);

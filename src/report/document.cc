@@ -20,6 +20,7 @@
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/machine_of_run.h"
 #include "ronde/report/run/profile.h"
+#include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 #include "ronde/report/steps/operators.h"
 #include "ronde/report/steps/phases.h"
@@ -49,6 +50,7 @@ Basics basics_of(BoundedRun& read) {
   if (!read.left_out.empty()) basics.problems.push_back(read.left_out);
   basics.problems.insert(basics.problems.end(), run.problems.begin(), run.problems.end());
   basics.facts = facts_of(run, basics.problems);
+  if (basics.facts.failure && run.problems.empty()) run.problems.push_back(failure_text(basics.facts));
   basics.window = window_of(run, keep_whole_steps(run, read.steps, basics.problems));
   basics.efficiency = efficiency_of(run, basics.window);
   basics.phases = phases_of(run, basics.window);

@@ -10,6 +10,8 @@
 #include "ronde/base/error.h"
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/text/format.h"
+#include "ronde/report/run/numbers.h"
+#include "ronde/trace/recorder.h"
 
 namespace ronde::report {
 namespace {
@@ -84,6 +86,16 @@ void read_memory(const trace::Run& run, const RankTrace& rank, JobFacts& facts) 
       for (const auto& point : series.points) facts.memory_bytes = std::max(facts.memory_bytes, point.value);
 }
 
+// Ranks that fail because another did repeat its sentence in their own.
+void read_failure(const RankTrace& rank, JobFacts& facts) {
+  const auto found = rank.metadata.find(std::string(trace::kFailure));
+  if (found == rank.metadata.end()) return;
+  std::string text = found->second;
+  while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
+  if (facts.failure && facts.failure->text.find(text) == std::string::npos) return;
+  facts.failure = Failure{.text = std::move(text), .seconds = seconds(rank.time.end)};
+}
+
 bool is_one_of(const std::optional<std::string>& text, std::initializer_list<std::string_view> words) {
   return text && std::ranges::find(words, *text) != words.end();
 }
@@ -122,6 +134,8 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
         facts.memory_limit_bytes = facts.memory_limit_bytes > 0 ? std::min(facts.memory_limit_bytes, limit) : limit;
     }
     read_memory(run, rank, facts);
+    read_failure(rank, facts);
+    if (!rank.ended) facts.cut_off.push_back(rank.rank);
   }
   facts.nodes = static_cast<int>(hosts.size());
   return facts;

@@ -185,6 +185,8 @@ std::string advice(const Json& document, const Paint& paint) {
   if (!at(document, "advice").is_array()) return "";
   const std::vector<Json> list = objects_at(document, "advice");
   std::string out = title(paint, "What to change");
+  if (list.empty() && text_at(document, "state") == "unknown")
+    return out + "  No rule found a loss in what was recorded.\n";
   if (list.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss that is worth the effort.\n";
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto gain = number_at(list[i], "gain");
