@@ -18,6 +18,7 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr double kBackward = 2;        // passes forward that one backward is worth
 constexpr double kValue = 4;           // bytes of a weight, gradient or state
 constexpr double kMuchWaiting = 0.05;  // for input, of a step
+constexpr double kFar = 10;            // times the run's own speed: no limit that anybody meets
 
 constexpr const char* kNoLayers =
     "The trace does not tell what the network's layers cost: 'ronde train' records that, a loop of one's own does not.";
@@ -137,6 +138,7 @@ class Finder {
     const std::string fits =
         fmt::format("{}: a batch of {:.0f} would fit, {:.1f} times this one", used, largest, largest / batch_);
     if (!(step_.fixed > 0)) return unknown(found, fits + "; no time is known that a larger batch would save.");
+    if (speed_ > 0 && largest / step_.fixed > kFar * speed_) return far(found, fits);
     return known(found, largest / step_.fixed,
                  fmt::format("{}, and {} of a step are the same for any batch", fits, milliseconds(step_.fixed)));
   }
@@ -197,11 +199,15 @@ class Finder {
   }
 
   static Bottleneck known(Bottleneck found, double speed, const std::string& by) {
-    if (!std::isfinite(speed)) return unknown(std::move(found), "It does not limit this run: " + by + ".");
+    if (!std::isfinite(speed)) return far(std::move(found), by);
     found.known = true;
     found.samples_per_second = speed;
     found.text = fmt::format("At most {} samples/s: {}.", speed_text(speed), by);
     return found;
+  }
+  static Bottleneck far(Bottleneck found, const std::string& by) {
+    found.limits = false;
+    return unknown(std::move(found), "It does not limit this run: " + by + ".");
   }
   static Bottleneck unknown(Bottleneck found, std::string why) {
     found.text = std::move(why);
@@ -279,6 +285,7 @@ Json to_json(const std::vector<Bottleneck>& bottlenecks) {
                     {"samples_per_second", row.known ? Json(row.samples_per_second) : Json(nullptr)},
                     {"known", row.known},
                     {"binds", row.binds},
+                    {"limits", row.limits},
                     {"text", row.text}});
   return rows;
 }

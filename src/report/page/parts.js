@@ -88,7 +88,7 @@ function bottlenecksPart(report) {
   const columns = [{title: "bottleneck"}, {title: "speed it would allow alone", number: true}, {title: ""}];
   return table("What each would allow, if nothing else cost anything", columns, list.map((one) => [
     element("span", null, textOf(one.name), one.binds ? element("em", {class: "flag"}, "binds") : null),
-    one.known !== false && isNumber(one.samples_per_second) ? meter(one.samples_per_second / most, rate(one.samples_per_second), one.binds ? "binds" : "") : "not known", textOf(one.text)]), {id: "bottlenecks-table"});
+    one.known !== false && isNumber(one.samples_per_second) ? meter(one.samples_per_second / most, rate(one.samples_per_second), one.binds ? "binds" : "") : one.limits === false ? "no limit" : "not known", textOf(one.text)]), {id: "bottlenecks-table"});
 }
 
 // A difference to the right of the middle where the second run takes longer, to the left where it is faster.

@@ -22,6 +22,7 @@ using trace::Run;
 
 constexpr std::int64_t kLeastPiece = 1'000'000;  // ns
 constexpr std::size_t kNamedParts = 3;           // in the sentence
+constexpr double kFarLimit = 10;                 // times as fast as the run: no limit that anybody meets
 constexpr std::string_view kCheckpointWait = "checkpoint wait", kSynchronize = "synchronize";
 
 enum class State : std::uint8_t { NotStarted, Work, WaitForInput, WaitForOthers, Through };
@@ -277,10 +278,12 @@ std::string sequential_text(const Phases& phases, int ranks) {
   for (const SequentialPart& part : phases.sequential.parts)
     if (named.size() < kNamedParts)
       named.push_back(fmt::format("{} on rank {} ({:.3g} s)", part.name, part.rank, part.seconds));
-  return fmt::format(
-      "{:.1f} % of the run was done by one rank while the others waited: {}; however many ranks there are, it cannot "
-      "become more than {:.1f} times faster than it is.",
-      100 * phases.sequential.share, join(named, ", "), phases.sequential.limit);
+  std::string text = fmt::format("{:.1f} % of the run was done by one rank while the others waited: {}",
+                                 100 * phases.sequential.share, join(named, ", "));
+  if (phases.sequential.limit < kFarLimit)
+    text += fmt::format("; however many ranks there are, it cannot become more than {:.1f} times faster than it is",
+                        phases.sequential.limit);
+  return text + ".";
 }
 
 Phases Sweep::take() {
