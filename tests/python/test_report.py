@@ -221,7 +221,7 @@ def test_a_rank_whose_recording_breaks_off_is_not_blamed(ronde, build_dir, clean
 
 def test_a_training_that_fails_gets_no_grade(ronde, build_dir, tmp_path):
     (tmp_path / "empty").mkdir()
-    words = "--data-name images --data-path empty --trace-dir trace --checkpoint-resume none".split()
+    words = ["--data-name", "images", "--data-path", "empty", "--trace-dir", "trace", "--checkpoint-resume", "none"]
     job = ronde("run", "-n", "2", str(build_dir / "ronde"), "train", "demo", *words)
     assert job.returncode != 0
     report = ronde("report", "trace", "--text")
