@@ -30,6 +30,7 @@ constexpr auto kFollows = std::to_array<Follows>({
     {"no_overlap", "communication"},     // it need not be faster if it can be hidden
     {"late_bucket", "communication"},    //
     {"small_buckets", "communication"},  // the network is not slow: it is asked too often
+    {"batch", "computation"},            // kernels are too short
 });
 
 bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
@@ -56,7 +57,7 @@ const Factor* worst_leaf(const Factor& factor) {
 
 // What the tree does not count as lost: the arithmetic could be faster.
 bool is_about_speed(const Advice& advice) {
-  return advice.rule == "precision" || advice.rule == "batch";
+  return advice.rule == "precision" || advice.rule == "batch" || advice.rule == "computation";
 }
 
 std::string how_far(const Evidence& evidence, const char* who = "Training") {
@@ -71,6 +72,14 @@ std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
   return fmt::format("; {} is lost because {}.",
                      advice.gain >= kMost * (1 - evidence.efficiency.parallel.value) ? "most" : "the largest part",
                      advice.because);
+}
+
+// A sentence of its own, unless it is what costs most.
+std::string low_computation(const Evidence& evidence, const std::vector<Advice>& advice) {
+  const auto& computation = evidence.efficiency.computation;
+  if (!computation || computation->value >= kReachable) return "";
+  if (!advice.empty() && advice.front().rule == "computation") return "";
+  return fmt::format(" Its layers compute at {} of what the machine allows.", percent_text(computation->value));
 }
 
 // Numbers without a grade, where there are enough steps for numbers.
@@ -116,13 +125,15 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) 
   Verdict verdict;
   verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
   verdict.text = how_far(evidence);
+  const std::string low = low_computation(evidence, advice);
   if (!advice.empty())
     verdict.text += what_costs_most(evidence, advice.front());
   else if (verdict.state == Verdict::State::Good)
-    verdict.text += ", and nothing needs to be changed.";
+    verdict.text += low.empty() ? ", and nothing needs to be changed." : ".";
   else
     verdict.text +=
         fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.parallel)->name);
+  verdict.text += low;
   return verdict;
 }
 

@@ -120,9 +120,11 @@ std::vector<TimeRange> places_of(const std::vector<Advice>& advice, const Window
   return places;
 }
 
-// Among others a run's tree begins above its own: with what a sample costs there and here.
-const Factor& tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scaling, const std::string& source) {
-  if (!scaling) return efficiency.parallel;
+// Among others a run's tree begins above its own: with what a sample costs there and here. Alone, with what the machine
+// allows, if no device computes.
+Factor tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scaling, const std::string& source) {
+  if (!scaling)
+    return efficiency.device ? efficiency.parallel : with_computation(efficiency.parallel, efficiency.computation);
   const auto found = std::ranges::find(scaling->runs, source, [](const ScaledRun& run) { return run.run.source; });
   return found == scaling->runs.end() ? efficiency.parallel : found->global;
 }
@@ -139,6 +141,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
   const Collectives collectives = collectives_of(run, window, measured);
   const MachineRates machine = rates.value_or(MachineRates{});
   const auto roofline = layer_roofline_of(run, window, facts, machine);
+  if (roofline) basics.efficiency.computation = computation_of(*roofline);
   const InputEvidence input_evidence = input ? evidence_of(*input) : InputEvidence{};
   const CommEvidence comm = collectives.fit ? CommEvidence{.latency_us = collectives.fit->latency_us,
                                                            .bandwidth_gb_s = collectives.fit->bandwidth_gb_s}
@@ -151,7 +154,8 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                           .facts = facts,
                           .input = input ? &input_evidence : nullptr,
                           .comm = collectives.fit ? &comm : nullptr,
-                          .rates = rates ? &*rates : nullptr};
+                          .rates = rates ? &*rates : nullptr,
+                          .roofline = roofline ? &*roofline : nullptr};
   const std::vector<Advice> advice = advise(evidence);
   const Verdict verdict = verdict_of(evidence, advice);
   Json document = {{"ronde_report", 1},
@@ -184,6 +188,8 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
                    {"advice", to_json(advice)}};
   document["efficiency"]["tree"] = to_json(tree_of(basics.efficiency, scaling, run.source.string()));
+  if (const auto& device = basics.efficiency.device)
+    document["efficiency"]["device"] = to_json(with_computation(*device, basics.efficiency.computation));
   if (options.timeline)
     document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));
   return document;

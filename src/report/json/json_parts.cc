@@ -81,7 +81,8 @@ Json to_json(const Efficiency& efficiency, const trace::Run& run) {
           {"useful_seconds", efficiency.useful_seconds},
           {"ranks", std::move(ranks)},
           {"tree", to_json(efficiency.parallel)},
-          {"device", efficiency.device ? to_json(*efficiency.device) : Json()}};
+          {"device", efficiency.device ? to_json(*efficiency.device) : Json()},
+          {"computation", efficiency.computation ? to_json(*efficiency.computation) : Json()}};
 }
 
 Json to_json(const std::vector<DeviceUse>& devices) {

@@ -23,7 +23,7 @@ std::size_t stage_of(const Advice& advice) {
   const auto is = [&](std::initializer_list<std::string_view> rules) {
     return std::ranges::find(rules, advice.rule) != rules.end();
   };
-  if (is({"precision", "batch", "not_bound"})) return 0;
+  if (is({"precision", "batch", "computation", "not_bound"})) return 0;
   if (is({"input", "small_files"})) return 1;
   return 2;
 }
@@ -154,7 +154,7 @@ Experiment compute_experiment(const Evidence& evidence, const Advice* advice) {
     return experiment;
   }
   if (advice && advice->rule == "precision") add_setting(advice, experiment.changes);
-  const std::int64_t times = advice && advice->rule == "batch" ? 2 : 1;
+  const std::int64_t times = advice && (advice->rule == "batch" || advice->rule == "computation") ? 2 : 1;
   if (evidence.facts.batch >= ranks)
     experiment.changes.emplace_back("train.batch", std::to_string(times * evidence.facts.batch / ranks));
   return experiment;

@@ -213,7 +213,7 @@ std::optional<Advice> of_serialisation(const Evidence& evidence, const std::vect
   for (const Advice& other : others)
     if (other.rule != "communication" && other.rule != "late_bucket" && other.rule != "small_buckets" &&
         other.rule != "no_overlap" && other.rule != "input" && other.rule != "small_files" &&
-        other.rule != "precision" && other.rule != "batch")
+        other.rule != "precision" && other.rule != "batch" && other.rule != "computation")
       left -= other.gain;
   if (left < kLeastSerialisation) return {};
   Advice advice{.rule = "serialisation", .title = "Ranks wait for one another in turn", .gain = left};
