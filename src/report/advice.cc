@@ -41,9 +41,21 @@ bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
   });
 }
 
-void append(std::vector<Advice>& all, std::vector<Advice> more) {
-  for (Advice& advice : more)
+// No more than `most` can be won by any of them.
+void append(std::vector<Advice>& all, std::vector<Advice> more, double most = 1) {
+  for (Advice& advice : more) {
+    advice.gain = std::min(advice.gain, most);
     if (advice.gain >= kLeastGain) all.push_back(std::move(advice));
+  }
+}
+
+// While a device computes, nothing is lost by what the host waits for.
+double lost_at_most(const Efficiency& efficiency) {
+  return efficiency.device ? 1 - efficiency.device->value : 1;
+}
+double starved_at_most(const Efficiency& efficiency) {
+  const Factor* busy = efficiency.device ? efficiency.device->find("orchestration") : nullptr;
+  return busy ? 1 - busy->value : 1;
 }
 
 // The factor that costs most, of those that nothing below explains.
@@ -62,15 +74,17 @@ bool is_about_speed(const Advice& advice) {
 
 std::string how_far(const Evidence& evidence, const char* who = "Training") {
   const std::size_t ranks = evidence.run.ranks.size();
-  return fmt::format("{} reaches {:.0f} % of what {} could do", who, 100 * evidence.efficiency.parallel.value,
-                     ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks));
+  const bool device = evidence.efficiency.device.has_value();
+  const std::string whose = ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks);
+  return fmt::format("{} reaches {:.0f} % of what {}{} could do", who, 100 * evidence.efficiency.judged().value,
+                     device ? (ranks == 1 ? "the device of " : "the devices of ") : "", whose);
 }
 
 std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
   if (is_about_speed(advice))
     return fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.gain), advice.because);
   return fmt::format("; {} is lost because {}.",
-                     advice.gain >= kMost * (1 - evidence.efficiency.parallel.value) ? "most" : "the largest part",
+                     advice.gain >= kMost * (1 - evidence.efficiency.judged().value) ? "most" : "the largest part",
                      advice.because);
 }
 
@@ -93,13 +107,14 @@ std::string so_far(const Evidence& evidence, const std::vector<Advice>& advice) 
 
 std::vector<Advice> advise(const Evidence& evidence) {
   std::vector<Advice> all;
-  append(all, rules::of_input(evidence));
-  append(all, rules::of_balance(evidence));
-  append(all, rules::of_binding(evidence));
-  append(all, rules::of_communication(evidence));
+  const double most = lost_at_most(evidence.efficiency);
+  append(all, rules::of_input(evidence), starved_at_most(evidence.efficiency));
+  append(all, rules::of_balance(evidence), most);
+  append(all, rules::of_binding(evidence), most);
+  append(all, rules::of_communication(evidence), most);
   append(all, rules::of_compute(evidence));
-  append(all, rules::of_phases(evidence));
-  if (auto advice = rules::of_serialisation(evidence, all)) all.push_back(std::move(*advice));
+  append(all, rules::of_phases(evidence), most);
+  if (auto advice = rules::of_serialisation(evidence, all)) append(all, {std::move(*advice)}, most);
   std::vector<Advice> kept;
   for (const Advice& advice : all)
     if (!only_follows(advice, all)) kept.push_back(advice);
@@ -120,7 +135,7 @@ std::string_view name(Verdict::State state) {
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) {
   const std::string no_grade = why_no_grade(evidence.run, evidence.window, evidence.facts);
   if (!no_grade.empty()) return {.state = Verdict::State::Unknown, .text = no_grade + so_far(evidence, advice)};
-  const double reached = evidence.efficiency.parallel.value;
+  const double reached = evidence.efficiency.judged().value;
   const double score = std::min(reached, advice.empty() ? 1 : 1 - advice.front().gain);
   Verdict verdict;
   verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
@@ -132,7 +147,7 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) 
     verdict.text += low.empty() ? ", and nothing needs to be changed." : ".";
   else
     verdict.text +=
-        fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.parallel)->name);
+        fmt::format("; no rule tells why, but most is lost in {}.", worst_leaf(evidence.efficiency.judged())->name);
   verdict.text += low;
   return verdict;
 }

@@ -39,7 +39,9 @@ Info read_info(int device) {
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
   info.bus_id = bus_id(device);
-  check(cudaMemGetInfo(&info.free_bytes, &info.total_bytes), "asking for a GPU's memory");
+  const MemoryUse memory = memory_use(device);
+  info.total_bytes = memory.total_bytes;
+  info.free_bytes = memory.free_bytes;
   return info;
 }
 
@@ -73,6 +75,13 @@ std::string bus_id(int device) {
   for (char& letter : id)
     if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
   return id;
+}
+
+MemoryUse memory_use(int device) {
+  const CurrentDevice current(device);
+  MemoryUse memory;
+  check(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes), "asking for a GPU's memory");
+  return memory;
 }
 
 std::string runtime_version() {

@@ -19,6 +19,11 @@ std::string bus_id(int device) {
   return {};
 }
 
+MemoryUse memory_use(int device) {
+  require_gpu(device);
+  return {};
+}
+
 std::string runtime_version() {
   return {};
 }

@@ -163,8 +163,12 @@ class Finder {
   Bottleneck communication() const {
     Bottleneck found{.name = "communication"};
     if (facts_.run.world_size < 2) return unknown(found, "One rank: nothing is exchanged.");
-    if (facts_.collectives.kinds.empty()) return unknown(found, "No collective was recorded in these steps.");
+    if (facts_.collectives.kinds.empty() && !(devices_.collectives > 0))
+      return unknown(found, "No collective was recorded in these steps.");
     if (!(batch_ > 0) || facts_.window.steps <= 0) return unknown(found, kNoSpeed);
+    if (facts_.collectives.kinds.empty())
+      return known(found, batch_ / devices_.collectives,
+                   fmt::format("collectives take a device {} a step in this run", milliseconds(devices_.collectives)));
     const auto steps = static_cast<double>(facts_.window.steps);
     double seconds = 0, bytes = 0, recorded = 0;
     for (const CollectiveKind& kind : facts_.collectives.kinds) {

@@ -134,6 +134,24 @@ TEST(Bottlenecks, ComputingIsThatOfTheDevicesWhereThereAreSome) {
   EXPECT_NE(all[0].text.find("The run's own computing would allow 1250 samples/s"), std::string::npos) << all[0].text;
 }
 
+// What a graph launches, the engine does not see.
+TEST(Bottlenecks, CollectivesOfDevicesAreCommunication) {
+  MakeRun make(2);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::int64_t step = 0; step < 10; ++step) {
+      const std::int64_t at = step * 100 * kMs;
+      make.step(rank, step, at, at + 100 * kMs);
+      make.span(rank, "training", "launch step", at, at + kMs);
+      make.span(rank, "gpu 0 stream 7", "gemm", at, at + 40 * kMs, "kernel");
+      make.span(rank, "gpu 0 stream 8", "ncclAllReduce", at + 40 * kMs, at + 90 * kMs, "collective");
+    }
+  const auto all = find(make.take(), job(), node());
+  EXPECT_TRUE(all[4].known);
+  EXPECT_NEAR(all[4].samples_per_second, 100 / 0.050, 1e-6);
+  EXPECT_EQ(all[4].text, "At most 2000 samples/s: collectives take a device 50 ms a step in this run.");
+  EXPECT_EQ(binding(all), "communication");
+}
+
 TEST(Bottlenecks, ACeilingThatTheRunIsAboveIsDoubted) {
   MachineRates slow = node();
   slow.f32 = 0.001;

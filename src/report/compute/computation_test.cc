@@ -5,6 +5,7 @@
 
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/testing/folder.h"
+#include "ronde/base/text/format.h"
 #include "ronde/report/document.h"
 #include "ronde/report/testing/generate.h"
 #include "ronde/report/text/text.h"
@@ -21,7 +22,7 @@ Json document_on(const MachineRates& node) {
       {.folder = folder.path(),
        .ranks = 2,
        .steps = 20,
-       .shape = {.forward = 20'000'000, .backward = 40'000'000, .layers = 1},
+       .shape = {.layers = 1, .buckets = 0},
        .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "cpu", "settings": {}})"},
                     {"layers", R"([{"name": "layer1.0.conv", "operation": "conv2d", "flops": 1e9, "bytes": 1e6}])"},
                     {"machine rates", rates_to_json(node).dump()}}});
@@ -80,6 +81,58 @@ TEST(Computation, AFasterPrecisionIsAdviceWithACeiling) {
   EXPECT_EQ(advice["setting"], "train.precision=bf16");
   EXPECT_NEAR(advice["gain"].get<double>(), 0.75 * 0.96, 0.02);
   EXPECT_NE(document["verdict"].get<std::string>().find("bf16 is faster"), std::string::npos);
+}
+
+// Steps of 62 ms, of which the host is busy nearly always.
+Json document_with_device(std::int64_t kernels, std::int64_t in_collectives) {
+  const tests::Folder folder;
+  testing::generate({.folder = folder.path(),
+                     .ranks = 2,
+                     .steps = 20,
+                     .shape = {.layers = 1, .buckets = 0, .kernels = kernels, .device_waits = in_collectives},
+                     .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"}}});
+  return document_of({folder.path()}, {});
+}
+
+TEST(Devices, TheirsIsTheHeadline) {
+  const Json document = document_with_device(40'000'000, 0);
+  EXPECT_GT(document["efficiency"]["tree"]["value"], 0.95) << "the host is busy";
+  const double device = document["efficiency"]["device"]["value"].get<double>();
+  EXPECT_NEAR(device, 0.64, 0.02);
+  EXPECT_NE(document["state"], "good");
+  const auto verdict = document["verdict"].get<std::string>();
+  EXPECT_TRUE(verdict.starts_with(fmt::format("Training reaches {:.0f} % of what the devices of these 2 ranks could do",
+                                              100 * device)))
+      << verdict;
+  for (const Json& advice : document["advice"]) EXPECT_LE(advice["gain"].get<double>(), 1 - device + 1e-9) << advice;
+}
+
+TEST(Devices, WhatTheyDoInCollectivesIsCommunication) {
+  const Json document = document_with_device(40'000'000, 20'000'000);
+  ASSERT_FALSE(document["advice"].empty());
+  const Json& advice = document["advice"][0];
+  EXPECT_EQ(advice["rule"], "communication");
+  EXPECT_NEAR(advice["gain"].get<double>(), 20.0 / 62, 0.02);
+  EXPECT_NE(document["verdict"].get<std::string>().find("data take their time between the devices"), std::string::npos);
+}
+
+TEST(Devices, TheirComputationStandsBesideTheirTree) {
+  const tests::Folder folder;
+  const MachineRates gpu{.name = "gpu", .kind = Hardware::Kind::Gpu, .f32 = 0.1, .memory_gb_s = 100};
+  testing::generate(
+      {.folder = folder.path(),
+       .ranks = 2,
+       .steps = 20,
+       .shape = {.layers = 1, .buckets = 0, .kernels = 60'000'000},
+       .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"},
+                    {"layers", R"([{"name": "layer1.0.conv", "operation": "conv2d", "flops": 1e9, "bytes": 1e6}])"},
+                    {"machine rates", rates_to_json(gpu).dump()}}});
+  const Json document = document_of({folder.path()}, {});
+  EXPECT_EQ(document["efficiency"]["tree"]["key"], "parallel") << "the host computes nothing";
+  const Json& tree = document["efficiency"]["device"];
+  EXPECT_EQ(tree["key"], "overall");
+  EXPECT_EQ(tree["children"][0]["key"], "device");
+  EXPECT_NEAR(tree["children"][1]["value"].get<double>(), 0.5, 0.01);
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ struct Efficiency {
   double no_input_seconds = 0;              // T without waits for input
   double ideal_seconds = 0;                 // and on an ideal network
   std::vector<double> useful_seconds = {};  // U_i, by place in Run::ranks
+
+  // What a run is graded by: the devices, where there are some. The host then only tells them what to do.
+  const Factor& judged() const { return device ? *device : parallel; }
 };
 
 // The tree of both: "overall" = that x computation. Where computation is not known, the tree alone.

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::pair<const char*, double Shares::*> kShares[] = {
     {"total", &Shares::total},     {"compute", &Shares::compute}, {"optimizer", &Shares::optimizer},
     {"exposed", &Shares::exposed}, {"input", &Shares::input},     {"idle", &Shares::idle},
-    {"hidden", &Shares::hidden},   {"moving", &Shares::moving}};
+    {"hidden", &Shares::hidden},   {"moving", &Shares::moving},   {"device", &Shares::device}};
 
 // What a step's bar is made of.
 constexpr std::pair<const char*, double Shares::*> kStack[] = {{"compute", &Shares::compute},

@@ -38,7 +38,8 @@ struct JobFacts {
   int threads = 0;                                   // of a rank, for compute
   int cores = 0;                                     // of a node
   int nodes = 0;                                     // hosts that ranks name
-  double memory_bytes = 0, memory_limit_bytes = 0;   // most that a rank used, and what it may use; 0: not known
+  double memory_bytes = 0, memory_limit_bytes = 0;   // most that a rank used, and what it may use, of its device where
+                                                     // there is one; 0: not known
   std::map<std::string, std::string> settings = {};  // those that are not the default's, "comm.fusion_bytes": "64MiB"
   std::vector<LayerFacts> layers = {};
   std::map<int, std::string> bound = {};   // by rank: the cpus it is bound to, "0-3"; "" : not bound

@@ -48,7 +48,7 @@ struct Meanings {
   explicit Meanings(const Run& run) {
     using namespace trace::span_names;
     const auto id = [&](std::string_view text) { return run.names.find(text).value_or(kUnknown); };
-    waits = {id(kWaitForInput), id(kWaitForCommunication)};
+    waits = {id(kWaitForInput), id(kWaitForCommunication), id(kWaitForDevice)};
     testing = id(kEvaluate);
     loading = id(kLoad);
     saving = {id(kSave), id(kCheckpointWait)};
@@ -65,7 +65,8 @@ struct Meanings {
     return {};
   }
 
-  std::array<std::uint32_t, 2> waits = {}, saving = {};
+  std::array<std::uint32_t, 3> waits = {};
+  std::array<std::uint32_t, 2> saving = {};
   std::array<std::uint32_t, 6> ordinary = {};
   std::uint32_t testing = 0, loading = 0;
 };

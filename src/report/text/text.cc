@@ -133,6 +133,7 @@ std::string steps(const Json& document, const Paint& paint) {
                {"input", Align::Right},
                {"idle", Align::Right},
                {"hidden", Align::Right},
+               {"for device", Align::Right},
                {""}});
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const double total = number_or_zero(ranks[i], "total");
@@ -142,7 +143,8 @@ std::string steps(const Json& document, const Paint& paint) {
     };
     table.add({text_at(ranks[i], "rank"), shortened(text_at(ranks[i], "host"), 12),
                duration(number_at(ranks[i], "total")), share("compute"), share("optimizer"), share("exposed"),
-               share("input"), share("idle"), share("hidden"), remarks[i]});
+               share("input"), share("idle"), share("hidden"),
+               number_or_zero(ranks[i], "device") > 0 ? share("device") : "", remarks[i]});
   }
   std::string out = title(paint, "Where the time goes");
   if (const auto median = number_at(part, "median_seconds"); median && *median > 0)

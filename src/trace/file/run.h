@@ -123,6 +123,7 @@ struct Run {
 namespace span_names {
 inline constexpr std::string_view kWaitForInput = "wait for input";                  // of the training thread
 inline constexpr std::string_view kWaitForCommunication = "wait for communication";  // of any thread
+inline constexpr std::string_view kWaitForDevice = "wait for device";                // of any thread, for its GPU
 inline constexpr std::string_view kWaitForRoom = "wait for room";                    // of a thread of the input
 inline constexpr std::string_view kWaitForPeers = "wait for peers";                  // inside a Move lane
 inline constexpr std::string_view kForward = "forward", kBackward = "backward", kOptimizer = "optimizer";

@@ -3,6 +3,8 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "ronde/trace/span.h"
+
 namespace ronde::train {
 
 struct TrainingStream::Guard {
@@ -26,7 +28,9 @@ TrainingStream::~TrainingStream() {
 }
 
 void TrainingStream::synchronize() const {
-  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+  if (!device_.is_cuda()) return;
+  RONDE_SPAN("wait for device", "wait");
+  torch::cuda::synchronize(device_.index());
 }
 
 }  // namespace ronde::train
