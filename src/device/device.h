@@ -34,12 +34,6 @@ std::vector<Info> list();
 // As in Info, but the GPU stays closed. FAILS WITH: BadInput when there is no GPU of that number.
 std::string bus_id(int device);
 
-// As in Info. FAILS WITH: BadInput when there is no GPU of that number, System.
-struct MemoryUse {
-  std::size_t total_bytes = 0, free_bytes = 0;
-};
-MemoryUse memory_use(int device);
-
 std::string runtime_version();  // "13.0" of the CUDA library; empty in a build without
 std::string driver_version();   // the newest CUDA that the driver can do; empty without a driver
 

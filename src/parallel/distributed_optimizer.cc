@@ -9,6 +9,7 @@
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/gradient_set.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::parallel {
 namespace {
@@ -80,7 +81,7 @@ void DistributedOptimizer::synchronize() {
         "step() or synchronize() was called again without a backward pass since the last step(): the gradients have "
         "been "
         "used already");
-  RONDE_SPAN("synchronize");
+  RONDE_SPAN(trace::span_names::kSynchronize);
   const auto begin = monotonic_now();
   impl_->gradients.reduce();
   impl_->stepped = false;
@@ -139,7 +140,7 @@ torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClos
     });
   } else {
     synchronize();
-    RONDE_SPAN("optimizer");
+    RONDE_SPAN(trace::span_names::kOptimizer);
     loss = impl_->optimizer.step();
   }
   impl_->gradients.begin_round();

@@ -129,6 +129,18 @@ Factor tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scali
   return found == scaling->runs.end() ? efficiency.parallel : found->global;
 }
 
+Json efficiency_json(const Efficiency& efficiency, const Run& run, const std::optional<Scaling>& scaling) {
+  Json json = to_json(efficiency, run);
+  json["tree"] = to_json(tree_of(efficiency, scaling, run.source.string()));
+  if (efficiency.device) json["device"] = to_json(with_computation(*efficiency.device, efficiency.computation));
+  return json;
+}
+
+CommEvidence evidence_of(const Collectives& collectives) {
+  if (!collectives.fit) return {};
+  return {.latency_us = collectives.fit->latency_us, .bandwidth_gb_s = collectives.fit->bandwidth_gb_s};
+}
+
 // The run that is reported in full. Of others only `compared` and `scaling` come in.
 Json full_document(const Run& run, Basics& basics, const AnalysisOptions& options,
                    const std::optional<Scaling>& scaling, const std::optional<Comparison>& compared) {
@@ -143,9 +155,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
   const auto roofline = layer_roofline_of(run, window, facts, machine);
   if (roofline) basics.efficiency.computation = computation_of(*roofline);
   const InputEvidence input_evidence = input ? evidence_of(*input) : InputEvidence{};
-  const CommEvidence comm = collectives.fit ? CommEvidence{.latency_us = collectives.fit->latency_us,
-                                                           .bandwidth_gb_s = collectives.fit->bandwidth_gb_s}
-                                            : CommEvidence{};
+  const CommEvidence comm = evidence_of(collectives);
   const Evidence evidence{.run = run,
                           .window = window,
                           .efficiency = basics.efficiency,
@@ -165,7 +175,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"problems", basics.problems},
                    {"job", to_json(facts, run)},
                    {"window", to_json(window)},
-                   {"efficiency", to_json(basics.efficiency, run)},
+                   {"efficiency", efficiency_json(basics.efficiency, run, scaling)},
                    {"devices", to_json(devices_of(run, window))},
                    {"steps", to_json(steps)},
                    {"phases", to_json(basics.phases.phases)},
@@ -187,9 +197,6 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"scaling", scaling ? to_json(*scaling) : Json()},
                    {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
                    {"advice", to_json(advice)}};
-  document["efficiency"]["tree"] = to_json(tree_of(basics.efficiency, scaling, run.source.string()));
-  if (const auto& device = basics.efficiency.device)
-    document["efficiency"]["device"] = to_json(with_computation(*device, basics.efficiency.computation));
   if (options.timeline)
     document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));
   return document;

@@ -52,9 +52,6 @@ struct RecorderOptions {
   bool started = true;  // false: nothing is recorded before start()
 };
 
-// Metadata of a rank whose work ended by an error: one sentence.
-inline constexpr std::string_view kFailure = "failure";
-
 // Records the spans and counters of one rank and writes them, from a thread of its own, to a file in Perfetto's format
 // (ui.perfetto.dev). Several may live in one process, since ranks may be threads.
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// What spans and counters are called of which everybody agrees on the meaning: those who record them and those who read
-// a trace use the same constants. They stay: traces of earlier versions are read too. Literals, so that a Name can be
-// made of each.
+// What spans, counters and metadata are called of which everybody agrees on the meaning: those who record them and
+// those who read a trace use the same constants. They stay: traces of earlier versions are read too. Literals, so that
+// a Name can be made of each.
 namespace ronde::trace {
 
 namespace span_names {
@@ -31,5 +31,8 @@ namespace counter_names {
 inline constexpr char kMemory[] = "memory in use";               // bytes of the host
 inline constexpr char kDeviceMemory[] = "device memory in use";  // of a GPU
 }  // namespace counter_names
+
+// Metadata of a rank whose work ended by an error: one sentence.
+inline constexpr char kFailure[] = "failure";
 
 }  // namespace ronde::trace

@@ -38,7 +38,8 @@ TEST(SpanNames, AreThoseOfTheFileFormat) {
       {kSave, "checkpoint copy"},
       {kWaitForSaving, "checkpoint wait"},
       {counter_names::kMemory, "memory in use"},
-      {counter_names::kDeviceMemory, "device memory in use"}};
+      {counter_names::kDeviceMemory, "device memory in use"},
+      {kFailure, "failure"}};
   for (const auto& [constant, documented] : names) EXPECT_EQ(constant, documented);
 }
 

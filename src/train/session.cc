@@ -12,6 +12,7 @@
 #include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/gpu/gpu_trace.h"
 
 namespace ronde {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ronde/device/cuda/check.h"
+#include "ronde/device/memory_use.h"
 
 namespace ronde::device {
 namespace {

@@ -1,4 +1,5 @@
 #include "ronde/device/device.h"
+#include "ronde/device/memory_use.h"
 
 namespace ronde::device {
 

@@ -11,7 +11,7 @@
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/text/format.h"
 #include "ronde/report/run/numbers.h"
-#include "ronde/trace/recorder.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::report {
 namespace {
@@ -98,7 +98,7 @@ void read_limit(const Json& facts, const char* key, Memory& memory) {
 
 // Ranks that fail because another did repeat its sentence in their own.
 void read_failure(const RankTrace& rank, JobFacts& facts) {
-  const auto found = rank.metadata.find(std::string(trace::kFailure));
+  const auto found = rank.metadata.find(trace::kFailure);
   if (found == rank.metadata.end()) return;
   std::string text = found->second;
   while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
@@ -143,8 +143,8 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
       read_limit(own, "memory_limit_bytes", host);
       read_limit(own, "device_memory_bytes", device);
     }
-    read_memory(run, rank, "memory in use", host);
-    read_memory(run, rank, "device memory in use", device);
+    read_memory(run, rank, trace::counter_names::kMemory, host);
+    read_memory(run, rank, trace::counter_names::kDeviceMemory, device);
     read_failure(rank, facts);
     if (!rank.ended) facts.cut_off.push_back(rank.rank);
   }

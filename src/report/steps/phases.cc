@@ -23,7 +23,6 @@ using trace::Run;
 constexpr std::int64_t kLeastPiece = 1'000'000;  // ns
 constexpr std::size_t kNamedParts = 3;           // in the sentence
 constexpr double kFarLimit = 10;                 // times as fast as the run: no limit that anybody meets
-constexpr std::string_view kCheckpointWait = "checkpoint wait", kSynchronize = "synchronize";
 
 enum class State : std::uint8_t { NotStarted, Work, WaitForInput, WaitForOthers, Through };
 
@@ -51,7 +50,7 @@ struct Meanings {
     waits = {id(kWaitForInput), id(kWaitForCommunication), id(kWaitForDevice)};
     testing = id(kEvaluate);
     loading = id(kLoad);
-    saving = {id(kSave), id(kCheckpointWait)};
+    saving = {id(kSave), id(kWaitForSaving)};
     ordinary = {id(kForward), id(kBackward), id(kOptimizer), id(kSynchronize), 0, kUnknown};
   }
 

@@ -5,6 +5,7 @@
 
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::train {
 
@@ -42,7 +43,7 @@ std::optional<StepNumbers::Read> StepNumbers::read(std::size_t most_left) {
   Slot slot = std::move(on_their_way_.front());
   on_their_way_.pop_front();
   if (!slot.arrived.ready()) {
-    RONDE_SPAN("wait for device", "wait");
+    RONDE_SPAN(trace::span_names::kWaitForDevice, "wait");
     slot.arrived.synchronize();
   }
   Read read{.facts = slot.facts, .values = {}};

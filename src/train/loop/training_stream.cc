@@ -4,6 +4,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::train {
 
@@ -29,7 +30,7 @@ TrainingStream::~TrainingStream() {
 
 void TrainingStream::synchronize() const {
   if (!device_.is_cuda()) return;
-  RONDE_SPAN("wait for device", "wait");
+  RONDE_SPAN(trace::span_names::kWaitForDevice, "wait");
   torch::cuda::synchronize(device_.index());
 }
 

@@ -8,12 +8,13 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/clock.h"
-#include "ronde/device/device.h"
+#include "ronde/device/memory_use.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/core_clock.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/session/hardware.h"
 
 namespace ronde::train {
@@ -169,7 +170,8 @@ void TracedMemory::step(const trace::Recorder* recorder) {
   if (++steps_ > kFirst && now - asked_at_ < kBetween) return;
   asked_at_ = now;
   const device::MemoryUse memory = device::memory_use(device_.index());
-  trace::counter("device memory in use", static_cast<std::int64_t>(memory.total_bytes - memory.free_bytes));
+  trace::counter(trace::counter_names::kDeviceMemory,
+                 static_cast<std::int64_t>(memory.total_bytes - memory.free_bytes));
 }
 
 }  // namespace ronde::train
