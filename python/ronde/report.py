@@ -23,7 +23,7 @@ class Report:
     >>> import ronde.report, ronde.trace, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with ronde.trace.record(folder):
-    ...         for number in range(3):
+    ...         for number in range(10):
     ...             ronde.trace.step(number)
     ...             with ronde.trace.span("forward"):
     ...                 pass

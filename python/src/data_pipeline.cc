@@ -18,6 +18,7 @@
 #include "ronde/data/settings.h"
 #include "ronde/data/tools/advice.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "trace_target.h"
 
 namespace ronde::python {
@@ -76,7 +77,7 @@ class OpenPipeline {
     std::optional<data::Sample> sample;
     {
       const py::gil_scoped_release unlocked;
-      const trace::Span span("wait for input");
+      const trace::Span span(trace::span_names::kWaitForInput);
       const std::lock_guard lock(mutex_);
       sample = pipeline().next();
     }

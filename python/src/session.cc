@@ -43,7 +43,7 @@ void State::stop(const std::string& why) {
   if (!session_) return;
   {
     py::gil_scoped_release unlocked;
-    session_->engine().shutdown(why);
+    why.empty() ? session_->engine().shutdown() : session_->fail(why);
   }
   for (SessionUser* const user : users_) user->session_ends();
   users_.clear();

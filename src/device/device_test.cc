@@ -11,6 +11,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/device/memory.h"
+#include "ronde/device/memory_use.h"
 #include "ronde/device/stream.h"
 
 // What holds with and without CUDA, with and without a GPU.
@@ -42,6 +43,7 @@ TEST(Device, AskingForAGpuThatIsNotThereSaysWhy) {
     EXPECT_NE(complaint([&] { DeviceBuffer buffer(missing, 16); }).find(reason), std::string::npos);
     EXPECT_NE(complaint([&] { CurrentDevice current(missing); }).find(reason), std::string::npos);
     EXPECT_NE(complaint([&] { bus_id(missing); }).find(reason), std::string::npos);
+    EXPECT_NE(complaint([&] { memory_use(missing); }).find(reason), std::string::npos);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "ronde/base/error.h"
 #include "ronde/device/device.h"
 #include "ronde/device/memory.h"
+#include "ronde/device/memory_use.h"
 #include "ronde/device/stream.h"
 
 // What only a GPU can show. Skipped, with the reason, where there is none.
@@ -43,6 +44,9 @@ TEST_F(Gpu, TellsWhatItIs) {
   EXPECT_EQ(gpu.bus_id.size(), std::strlen("0000:1b:00.0")) << gpu.bus_id;
   EXPECT_EQ(gpu.bus_id.find_first_of("ABCDEF"), std::string::npos) << gpu.bus_id;
   EXPECT_EQ(bus_id(0), gpu.bus_id);
+  const MemoryUse memory = memory_use(0);
+  EXPECT_EQ(memory.total_bytes, gpu.total_bytes);
+  EXPECT_GT(memory.free_bytes, 0u);
   EXPECT_FALSE(driver_version().empty());
 }
 

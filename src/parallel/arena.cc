@@ -2,6 +2,7 @@
 
 #include "ronde/parallel/detail/arena_allocator.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::parallel {
 
@@ -36,7 +37,7 @@ ArenaStatistics arena_statistics() {
 
 void trace_arena() {
   const ArenaStatistics now = arena_statistics();
-  trace::counter("memory in use", now.in_use);
+  trace::counter(trace::counter_names::kMemory, now.in_use);
   trace::counter("memory cached", now.cached);
 }
 

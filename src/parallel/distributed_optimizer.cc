@@ -9,6 +9,7 @@
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/gradient_set.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::parallel {
 namespace {
@@ -78,7 +79,7 @@ void DistributedOptimizer::synchronize() {
   if (impl_->stepped && !impl_->gradients.any())
     throw Error::bad_input(
         "step() or synchronize() was called twice without a backward pass between: the gradients were already used");
-  RONDE_SPAN("synchronize");
+  RONDE_SPAN(trace::span_names::kSynchronize);
   const auto begin = monotonic_now();
   impl_->gradients.reduce();
   impl_->stepped = false;
@@ -137,7 +138,7 @@ torch::Tensor DistributedOptimizer::step(const torch::optim::Optimizer::LossClos
     });
   } else {
     synchronize();
-    RONDE_SPAN("optimizer");
+    RONDE_SPAN(trace::span_names::kOptimizer);
     loss = impl_->optimizer.step();
   }
   impl_->gradients.begin_round();

@@ -7,6 +7,7 @@
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
@@ -29,6 +30,7 @@ constexpr auto kFollows = std::to_array<Follows>({
     {"no_overlap", "communication"},     // it need not be faster if it can be hidden
     {"late_bucket", "communication"},    //
     {"small_buckets", "communication"},  // the network is not slow: it is asked too often
+    {"batch", "computation"},            // kernels are too short
 });
 
 bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
@@ -39,9 +41,21 @@ bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
   });
 }
 
-void append(std::vector<Advice>& all, std::vector<Advice> more) {
-  for (Advice& advice : more)
+// No more than `most` can be won by any of them.
+void append(std::vector<Advice>& all, std::vector<Advice> more, double most = 1) {
+  for (Advice& advice : more) {
+    advice.gain = std::min(advice.gain, most);
     if (advice.gain >= kLeastGain) all.push_back(std::move(advice));
+  }
+}
+
+// While a device computes, nothing is lost by what the host waits for.
+double lost_at_most(const Efficiency& efficiency) {
+  return efficiency.device ? 1 - efficiency.device->value : 1;
+}
+double starved_at_most(const Efficiency& efficiency) {
+  const Factor* busy = efficiency.device ? efficiency.device->find("orchestration") : nullptr;
+  return busy ? 1 - busy->value : 1;
 }
 
 // The factor that costs most, of those that nothing below explains.
@@ -55,26 +69,52 @@ const Factor* worst_leaf(const Factor& factor) {
 
 // What the tree does not count as lost: the arithmetic could be faster.
 bool is_about_speed(const Advice& advice) {
-  return advice.rule == "precision" || advice.rule == "batch";
+  return advice.rule == "precision" || advice.rule == "batch" || advice.rule == "computation";
 }
 
-std::string how_far(const Evidence& evidence) {
+std::string how_far(const Evidence& evidence, const char* who = "Training") {
   const std::size_t ranks = evidence.run.ranks.size();
-  return fmt::format("Training reaches {:.0f} % of what {} could do", 100 * evidence.efficiency.parallel.value,
-                     ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks));
+  const bool device = evidence.efficiency.device.has_value();
+  const std::string whose = ranks == 1 ? std::string("this rank") : fmt::format("these {} ranks", ranks);
+  return fmt::format("{} reaches {:.0f} % of what {}{} could do", who, 100 * evidence.efficiency.judged().value,
+                     device ? (ranks == 1 ? "the device of " : "the devices of ") : "", whose);
+}
+
+std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
+  if (is_about_speed(advice))
+    return fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.gain), advice.because);
+  return fmt::format("; {} is lost because {}.",
+                     advice.gain >= kMost * (1 - evidence.efficiency.judged().value) ? "most" : "the largest part",
+                     advice.because);
+}
+
+// A sentence of its own, unless it is what costs most.
+std::string low_computation(const Evidence& evidence, const std::vector<Advice>& advice) {
+  const auto& computation = evidence.efficiency.computation;
+  if (!computation || computation->value >= kReachable) return "";
+  if (!advice.empty() && advice.front().rule == "computation") return "";
+  return fmt::format(" Its layers compute at {} of what the machine allows.", percent_text(computation->value));
+}
+
+// Numbers without a grade, where there are enough steps for numbers.
+std::string so_far(const Evidence& evidence, const std::vector<Advice>& advice) {
+  if (evidence.window.steps < kLeastSteps) return "";
+  return fmt::format(" In the {} steps that were recorded as a whole, {}{}", evidence.window.steps,
+                     how_far(evidence, "training"), advice.empty() ? "." : what_costs_most(evidence, advice.front()));
 }
 
 }  // namespace
 
 std::vector<Advice> advise(const Evidence& evidence) {
   std::vector<Advice> all;
-  append(all, rules::of_input(evidence));
-  append(all, rules::of_balance(evidence));
-  append(all, rules::of_binding(evidence));
-  append(all, rules::of_communication(evidence));
+  const double most = lost_at_most(evidence.efficiency);
+  append(all, rules::of_input(evidence), starved_at_most(evidence.efficiency));
+  append(all, rules::of_balance(evidence), most);
+  append(all, rules::of_binding(evidence), most);
+  append(all, rules::of_communication(evidence), most);
   append(all, rules::of_compute(evidence));
-  append(all, rules::of_phases(evidence));
-  if (auto advice = rules::of_serialisation(evidence, all)) all.push_back(std::move(*advice));
+  append(all, rules::of_phases(evidence), most);
+  if (auto advice = rules::of_serialisation(evidence, all)) append(all, {std::move(*advice)}, most);
   std::vector<Advice> kept;
   for (const Advice& advice : all)
     if (!only_follows(advice, all)) kept.push_back(advice);
@@ -87,28 +127,28 @@ std::string_view name(Verdict::State state) {
     case Verdict::State::Good: return "good";
     case Verdict::State::Fair: return "fair";
     case Verdict::State::Poor: return "poor";
+    case Verdict::State::Unknown: return "unknown";
   }
   return "";
 }
 
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice) {
-  const double reached = evidence.efficiency.parallel.value;
+  const std::string no_grade = why_no_grade(evidence.run, evidence.window, evidence.facts);
+  if (!no_grade.empty()) return {.state = Verdict::State::Unknown, .text = no_grade + so_far(evidence, advice)};
+  const double reached = evidence.efficiency.judged().value;
   const double score = std::min(reached, advice.empty() ? 1 : 1 - advice.front().gain);
   Verdict verdict;
   verdict.state = score >= kGood ? Verdict::State::Good : score >= kFair ? Verdict::State::Fair : Verdict::State::Poor;
   verdict.text = how_far(evidence);
-  if (!advice.empty() && is_about_speed(advice.front()))
-    verdict.text += fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.front().gain),
-                                advice.front().because);
-  else if (!advice.empty())
-    verdict.text +=
-        fmt::format("; {} is lost because {}.",
-                    advice.front().gain >= kMost * (1 - reached) ? "most" : "the largest part", advice.front().because);
+  const std::string low = low_computation(evidence, advice);
+  if (!advice.empty())
+    verdict.text += what_costs_most(evidence, advice.front());
   else if (verdict.state == Verdict::State::Good)
-    verdict.text += "; nothing needs to be changed.";
+    verdict.text += low.empty() ? "; nothing needs to be changed." : ".";
   else
     verdict.text += fmt::format("; most is lost in {}, and no rule found the cause.",
-                                worst_leaf(evidence.efficiency.parallel)->name);
+                                worst_leaf(evidence.efficiency.judged())->name);
+  verdict.text += low;
   return verdict;
 }
 

@@ -10,6 +10,7 @@
 
 #include "ronde/base/system/hardware.h"
 #include "ronde/report/compute/efficiency.h"
+#include "ronde/report/compute/layer_roofline.h"
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/window.h"
 #include "ronde/report/steps/phases.h"
@@ -42,6 +43,7 @@ struct Evidence {
   const InputEvidence* input = nullptr;
   const CommEvidence* comm = nullptr;
   const MachineRates* rates = nullptr;  // of the device that trains
+  const LayerRoofline* roofline = nullptr;
 };
 
 // Where in the timeline it can be seen. Seconds since the window's begin.
@@ -66,7 +68,7 @@ struct Advice {
 //   input           input, small_files
 //   balance         clock, uneven_batch, slow_node, slow_rank, imbalance, not_bound
 //   communication   no_overlap, late_bucket, small_buckets, communication, serialisation
-//   compute         precision, batch
+//   compute         precision, batch, computation
 //   phases          evaluation, checkpoint, sequential
 // Most gain first. What would bring less than kLeastGain is left out, and so is what only follows from something else
 // that is named. Empty: nothing is wrong.
@@ -74,11 +76,11 @@ inline constexpr double kLeastGain = 0.02;
 std::vector<Advice> advise(const Evidence& evidence);
 
 struct Verdict {
-  enum class State { Good, Fair, Poor };
+  enum class State { Good, Fair, Poor, Unknown };  // Unknown: there is no grade, see why_no_grade()
   State state = State::Good;
-  std::string text = {};  // one sentence
+  std::string text = {};  // a sentence; where there is no grade, first why
 };
-std::string_view name(Verdict::State state);  // "good", "fair", "poor"
+std::string_view name(Verdict::State state);  // "good", "fair", "poor", "unknown"
 
 // `advice`: what advise() returned for it.
 Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice);

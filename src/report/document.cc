@@ -20,6 +20,7 @@
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/machine_of_run.h"
 #include "ronde/report/run/profile.h"
+#include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 #include "ronde/report/steps/operators.h"
 #include "ronde/report/steps/phases.h"
@@ -49,6 +50,7 @@ Basics basics_of(BoundedRun& read) {
   if (!read.left_out.empty()) basics.problems.push_back(read.left_out);
   basics.problems.insert(basics.problems.end(), run.problems.begin(), run.problems.end());
   basics.facts = facts_of(run, basics.problems);
+  if (basics.facts.failure && run.problems.empty()) run.problems.push_back(failure_text(basics.facts));
   basics.window = window_of(run, keep_whole_steps(run, read.steps, basics.problems));
   basics.efficiency = efficiency_of(run, basics.window);
   basics.phases = phases_of(run, basics.window);
@@ -118,11 +120,25 @@ std::vector<TimeRange> places_of(const std::vector<Advice>& advice, const Window
   return places;
 }
 
-// Among others a run's tree begins above its own: with what a sample costs there and here.
-const Factor& tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scaling, const std::string& source) {
-  if (!scaling) return efficiency.parallel;
+// Among others a run's tree begins above its own: with what a sample costs there and here. Alone, with what the machine
+// allows, if no device computes.
+Factor tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scaling, const std::string& source) {
+  if (!scaling)
+    return efficiency.device ? efficiency.parallel : with_computation(efficiency.parallel, efficiency.computation);
   const auto found = std::ranges::find(scaling->runs, source, [](const ScaledRun& run) { return run.run.source; });
   return found == scaling->runs.end() ? efficiency.parallel : found->global;
+}
+
+Json efficiency_json(const Efficiency& efficiency, const Run& run, const std::optional<Scaling>& scaling) {
+  Json json = to_json(efficiency, run);
+  json["tree"] = to_json(tree_of(efficiency, scaling, run.source.string()));
+  if (efficiency.device) json["device"] = to_json(with_computation(*efficiency.device, efficiency.computation));
+  return json;
+}
+
+CommEvidence evidence_of(const Collectives& collectives) {
+  if (!collectives.fit) return {};
+  return {.latency_us = collectives.fit->latency_us, .bandwidth_gb_s = collectives.fit->bandwidth_gb_s};
 }
 
 // The run that is reported in full. Of others only `compared` and `scaling` come in.
@@ -137,10 +153,9 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
   const Collectives collectives = collectives_of(run, window, measured);
   const MachineRates machine = rates.value_or(MachineRates{});
   const auto roofline = layer_roofline_of(run, window, facts, machine);
+  if (roofline) basics.efficiency.computation = computation_of(*roofline);
   const InputEvidence input_evidence = input ? evidence_of(*input) : InputEvidence{};
-  const CommEvidence comm = collectives.fit ? CommEvidence{.latency_us = collectives.fit->latency_us,
-                                                           .bandwidth_gb_s = collectives.fit->bandwidth_gb_s}
-                                            : CommEvidence{};
+  const CommEvidence comm = evidence_of(collectives);
   const Evidence evidence{.run = run,
                           .window = window,
                           .efficiency = basics.efficiency,
@@ -149,7 +164,8 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                           .facts = facts,
                           .input = input ? &input_evidence : nullptr,
                           .comm = collectives.fit ? &comm : nullptr,
-                          .rates = rates ? &*rates : nullptr};
+                          .rates = rates ? &*rates : nullptr,
+                          .roofline = roofline ? &*roofline : nullptr};
   const std::vector<Advice> advice = advise(evidence);
   const Verdict verdict = verdict_of(evidence, advice);
   Json document = {{"ronde_report", 1},
@@ -159,7 +175,7 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"problems", basics.problems},
                    {"job", to_json(facts, run)},
                    {"window", to_json(window)},
-                   {"efficiency", to_json(basics.efficiency, run)},
+                   {"efficiency", efficiency_json(basics.efficiency, run, scaling)},
                    {"devices", to_json(devices_of(run, window))},
                    {"steps", to_json(steps)},
                    {"phases", to_json(basics.phases.phases)},
@@ -181,7 +197,6 @@ Json full_document(const Run& run, Basics& basics, const AnalysisOptions& option
                    {"scaling", scaling ? to_json(*scaling) : Json()},
                    {"guide", to_json(guide_of(evidence, advice, scaling ? &*scaling : nullptr))},
                    {"advice", to_json(advice)}};
-  document["efficiency"]["tree"] = to_json(tree_of(basics.efficiency, scaling, run.source.string()));
   if (options.timeline)
     document["timeline"] = timeline_json(run, window, steps, pieces_of(run, window, steps, places_of(advice, window)));
   return document;

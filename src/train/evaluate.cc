@@ -4,6 +4,7 @@
 #include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/evaluate/tally.h"
 #include "ronde/train/input/input.h"
 #include "ronde/train/loop/feed.h"
@@ -22,7 +23,7 @@ void say_what_is_missing(const Session& session, std::int64_t missing, std::int6
 }  // namespace
 
 Evaluation evaluate(const Session& session, const Task& task, const data::Source& samples, std::int64_t batch) {
-  RONDE_SPAN("evaluate");
+  RONDE_SPAN(trace::span_names::kEvaluate);
   torch::NoGradGuard no_grad;
   // Running means are each rank's own, unless norms are synchronised: those of rank 0 count, as in a checkpoint.
   parallel::broadcast_buffers(*task.network, session.world());

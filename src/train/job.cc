@@ -36,7 +36,7 @@ int as_one_of_many(const Settings& settings, Work work) {
     require_same_settings(settings, session.world());
     return work(session);
   } catch (const std::exception& failure) {
-    session.engine().shutdown(failure.what());
+    session.fail(failure.what());
     throw;
   }
 }

@@ -1,5 +1,6 @@
 #include "ronde/train/session.h"
 
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/gpu/gpu_trace.h"
 
 namespace ronde {
@@ -35,7 +37,13 @@ std::unique_ptr<trace::Recorder> recorder_for(const Settings& settings, int rank
 struct Session::Impl {
   void begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
              const std::function<void(comm::EngineOptions&)>& adjust);
+  // The first failure counts: others follow from it.
+  void note_failure(const std::string& why) {
+    if (recorder && !std::exchange(failed, true)) recorder->set_metadata(trace::kFailure, why);
+  }
 
+  const int exceptions = std::uncaught_exceptions();  // on their way when the session began
+  bool failed = false;
   Settings settings;
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<GpuTrace> gpu_trace;
@@ -56,7 +64,12 @@ void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::Engi
   if (recorder && settings.get<"trace.gpu">() && device::count() > 0)
     gpu_trace = GpuTrace::start(*recorder, settings.get<"trace.gpu_steps">(), options.log);
   adjust(options);
-  engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+  try {
+    engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+  } catch (const std::exception& failure) {
+    note_failure(failure.what());
+    throw;
+  }
 }
 
 Session::Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust)
@@ -80,6 +93,7 @@ Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings)
 
 // The engine first: its thread records until it ends.
 Session::~Session() {
+  if (std::uncaught_exceptions() > impl_->exceptions) impl_->note_failure("an exception ended the program's session");
   impl_->engine.reset();
   impl_->scope.reset();
 }
@@ -128,6 +142,11 @@ void Session::begin_step(std::int64_t number) const {
 
 trace::Recorder* Session::recorder() const {
   return impl_->recorder.get();
+}
+
+void Session::fail(const std::string& why) const {
+  impl_->note_failure(why);
+  impl_->engine->shutdown(why);
 }
 
 }  // namespace ronde

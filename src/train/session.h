@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <torch/torch.h>
 
@@ -44,6 +45,8 @@ class Session {
   // Tells the trace, and whoever asks what this rank is doing.
   void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty
+  // Ends this rank's part because of a failure: the other ranks learn why, and so does whoever reads the trace.
+  void fail(const std::string& why) const;
 
  private:
   struct Impl;

@@ -9,6 +9,7 @@
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/input/input.h"
 
 namespace ronde::train {
@@ -89,7 +90,7 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
 }  // namespace
 
 Task make_task(const Session& session) {
-  RONDE_SPAN("load");
+  RONDE_SPAN(trace::span_names::kLoad);
   const Settings& settings = session.settings();
   data::Parts parts = open_data(session);
   Task task{

@@ -217,6 +217,7 @@ bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
   Totals mine = learner_.finished(ahead).value_or(Totals{});
   parallel::trace_arena();
   clock_.step(session_.recorder());
+  memory_.step(session_.recorder());
   mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
   input_waited_ = loader.waited();
   mine.interrupted = interrupt_.asked() ? 1 : 0;

@@ -79,6 +79,7 @@ class Trainer {
   std::chrono::nanoseconds input_waited_{0};
   std::optional<std::chrono::nanoseconds> evaluation_time_;
   TracedClock clock_;
+  TracedMemory memory_{session_.device()};
   bool evaluated_ = true;           // the epoch that ended last
   std::int64_t evaluated_at_ = -1;  // the step of which outcome_.results are
   bool tested_;                     // these weights, where samples are held out for the very end

@@ -6,10 +6,12 @@
 //   slow-link    everything that the link does begins 5 ms later
 //   rank0-eval   rank 0 evaluates alone, and the others wait
 //   late-bucket  all gradients travel in one bucket, which is complete at the end of the backward pass
+//   fails        rank 1 ends by an exception after 20 steps
 #include <chrono>
 #include <cstdio>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,6 +43,7 @@ struct Fault {
   nanoseconds per_sample{0};                 // that the input sleeps
   nanoseconds link{0};                       // that the link is late
   std::int64_t alone_every = 0;              // steps after which rank 0 evaluates; 0: never
+  std::int64_t fails_after = 0;              // steps after which this rank throws; 0: never
   std::int64_t width = kWidth, batch = 256;  // of the network, and of all ranks
   std::vector<Settings::Flag> settings = {};
 };
@@ -52,6 +55,7 @@ Fault fault_of(const std::string& kind, int rank) {
   if (kind == "slow-input") return {.per_sample = std::chrono::microseconds(300)};
   if (kind == "slow-link") return {.link = milliseconds(5)};
   if (kind == "rank0-eval") return {.alone_every = 10};
+  if (kind == "fails") return {.fails_after = rank == 1 ? 20 : 0};
   if (kind == "late-bucket")
     return {
         .width = 2048, .batch = 32, .settings = {{"comm.first_bucket_bytes", "1GiB"}, {"comm.fusion_bytes", "1GiB"}}};
@@ -134,6 +138,7 @@ class Training {
       const auto batch = pipeline.next();
       if (!batch) throw Error(Error::Kind::Bug, "the samples have ended too early");
       learn(*batch);
+      if (step == fault_.fails_after) throw std::runtime_error("report_fault: this rank was told to fail");
       if (fault_.alone_every > 0 && step % fault_.alone_every == 0) {
         recorder->end_step();
         evaluate_alone(*batch);

@@ -197,7 +197,7 @@ def record_steps(folder: pathlib.Path) -> None:
     import ronde.trace
 
     with ronde.trace.record(folder):
-        for number in range(3):
+        for number in range(10):
             ronde.trace.step(number)
             with ronde.trace.span("forward"):
                 pass

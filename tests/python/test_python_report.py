@@ -5,6 +5,7 @@ import json
 import pytest
 from python_package import needs_package
 
+pytest_plugins = ["job_fixtures", "python_fixtures"]
 pytestmark = needs_package
 
 
@@ -40,6 +41,32 @@ def test_a_page_and_two_runs(folder, tmp_path):
     page = ronde.report.report(folder, steps="1..3").html(tmp_path / "page.html")
     assert page.read_text().lstrip().lower().startswith("<!doctype html>") and "forward" in page.read_text()
     assert "compare" in ronde.report.report([folder, folder]).document
+
+
+FAILS = """
+import torch
+import ronde.torch as hvd
+import ronde.trace as trace
+
+hvd.init()
+for number in range(12):
+    trace.step(number)
+    with trace.span("forward"):
+        hvd.allreduce(torch.ones(4), name="x")
+raise ValueError("these labels are wrong")
+"""
+
+
+def test_a_program_that_ends_by_an_exception_gets_no_grade(python_job, tmp_path):
+    import ronde.report
+
+    (tmp_path / "fails.py").write_text(FAILS)
+    job = python_job(2, "fails.py", env={"RONDE_TRACE_DIR": str(tmp_path / "trace")})
+    assert job.returncode != 0
+    found = ronde.report.report(tmp_path / "trace")
+    assert found["state"] == "unknown", found["verdict"]
+    assert found["verdict"].startswith("The run failed after "), found["verdict"]
+    assert "ValueError: these labels are wrong" in found["verdict"], found["verdict"]
 
 
 def test_wrong_input_is_said(tmp_path):

@@ -211,9 +211,32 @@ def test_a_rank_whose_recording_breaks_off_is_not_blamed(ronde, build_dir, clean
     file = tmp_path / "trace" / "trace-00001.perfetto-trace"
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
     document = json.loads(ronde("report", "trace", "--json").stdout)
-    assert document["advice"] == [] and document["state"] == "good", document["verdict"]
+    assert document["advice"] == [] and document["state"] == "unknown", document["verdict"]
+    assert document["verdict"].startswith("The recording of rank 1 breaks off"), document["verdict"]
+    assert "nothing needs to be changed" not in document["verdict"], document["verdict"]
+    assert document["efficiency"]["tree"]["value"] > 0.9, "its numbers are told all the same"
     assert any("rank 1 is left out" in text for text in document["problems"]), document["problems"]
     check_products(document["efficiency"]["tree"])
+
+
+def test_a_training_that_fails_gets_no_grade(ronde, build_dir, tmp_path):
+    (tmp_path / "empty").mkdir()
+    words = ["--data-name", "images", "--data-path", "empty", "--trace-dir", "trace", "--checkpoint-resume", "none"]
+    job = ronde("run", "-n", "2", str(build_dir / "ronde"), "train", "demo", *words)
+    assert job.returncode != 0
+    report = ronde("report", "trace", "--text")
+    said = " ".join((report.stdout + report.stderr).split())
+    assert "The run failed " in said and "empty" in said, said
+    assert "GOOD" not in said and "nothing needs to be changed" not in said and "Nothing: no rule" not in said, said
+
+
+def test_a_program_that_ends_by_an_exception_gets_no_grade(ronde, build_dir, tmp_path):
+    job = ronde("run", "-n", "2", str(build_dir / "report_fault"), "fails", RONDE_TRACE_DIR=str(tmp_path / "trace"))
+    assert job.returncode != 0
+    document = json.loads(ronde("report", "trace", "--json").stdout)
+    assert document["state"] == "unknown", document["verdict"]
+    assert document["verdict"].startswith("The run failed after "), document["verdict"]
+    assert "In the" in document["verdict"] and "steps that were recorded as a whole" in document["verdict"]
 
 
 def test_two_runs_are_set_side_by_side(ronde, faulty, tmp_path):

@@ -142,6 +142,17 @@ def test_numbers_are_those_of_the_document(open_page, document):
     assert f"{100 * document['devices'][0]['busy'] / document['devices'][0]['seconds']:.0f} %" in plain(rows[0])
 
 
+def test_a_run_without_a_grade_is_not_called_good(open_page, document):
+    document["state"], document["advice"] = "unknown", []
+    document["verdict"] = "Only 4 whole steps were recorded, at least 10 are needed for a grade."
+    page = open_page(document)
+    assert plain(page.inner_text("#verdict")) == document["verdict"]
+    assert plain(page.inner_text(".verdict-state")).lower().endswith("unknown")
+    assert page.locator(".verdict.none").count() == 1, "the colour of no grade"
+    assert page.locator(".all-well").count() == 0
+    assert "Nothing to change" not in page.inner_text("body")
+
+
 def test_rows_are_those_of_the_document(open_page, document):
     page = open_page(document)
     assert page.locator(".stack-row").count() == len(document["steps"]["ranks"])

@@ -15,6 +15,7 @@
 #include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/tensor_buffer.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::bench::detail {
 namespace {
@@ -107,11 +108,11 @@ void TrainWork::step() {
   }
   torch::Tensor loss;
   {
-    RONDE_SPAN("forward");
+    RONDE_SPAN(trace::span_names::kForward);
     loss = torch::nn::functional::cross_entropy(network_->forward(inputs_), labels_);
   }
   {
-    RONDE_SPAN("backward");
+    RONDE_SPAN(trace::span_names::kBackward);
     const parallel::GradientScope scope(memory_.get());
     loss.backward();
   }

@@ -7,6 +7,7 @@
 #include "ronde/base/system/thread.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -294,7 +295,7 @@ void EngineCore::check_stalls() {
 void EngineCore::wait(const std::shared_ptr<Ticket>& ticket) {
   ticket->clock->waited();
   if (ticket->ready()) return;
-  const trace::Span span("wait for communication", "wait");
+  const trace::Span span(trace::span_names::kWaitForCommunication, "wait");
   ticket->engine->wait_for(ticket);
 }
 

@@ -5,6 +5,7 @@
 #include "ronde/base/text/text.h"
 #include "ronde/base/text/units.h"
 #include "ronde/comm/engine/group_core.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -121,9 +122,9 @@ Task GroupCore::agree_once() {
   }
   if (agreement_.tuning() != before) ++context_.statistics.tunings;
   if (planned) {
-    trace_.round_ends("vote");
+    trace_.round_ends(trace::span_names::kVote);
   } else {
-    trace_.round_ends("negotiate");
+    trace_.round_ends(trace::span_names::kNegotiate);
   }
 }
 

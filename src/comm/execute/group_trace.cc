@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ronde/base/system/clock.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -31,7 +32,7 @@ void GroupTrace::round_ends(trace::Name what) {
   if (!on() || round_began_ == kNone) return;
   round_ended_ = monotonic_now();
   if (ready_began_ < round_began_)
-    recorder_->span(*agree_, {.name = "wait for ready",
+    recorder_->span(*agree_, {.name = trace::span_names::kWaitForReady,
                               .category = "comm",
                               .begin_ns = ready_began_.count(),
                               .end_ns = round_began_.count()});
@@ -56,8 +57,10 @@ void GroupTrace::move_resumes() {
   const auto now = monotonic_now();
   waited_ += now - wait_began_;
   if (on())
-    recorder_->span(
-        *move_, {.name = "wait for peers", .category = "comm", .begin_ns = wait_began_.count(), .end_ns = now.count()});
+    recorder_->span(*move_, {.name = trace::span_names::kWaitForPeers,
+                             .category = "comm",
+                             .begin_ns = wait_began_.count(),
+                             .end_ns = now.count()});
   wait_began_ = kNone;
 }
 

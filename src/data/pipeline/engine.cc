@@ -7,6 +7,7 @@
 #include "ronde/data/pipeline/tuning.h"
 #include "ronde/topology/host.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::data {
 namespace {
@@ -56,7 +57,7 @@ void Engine::wrap(const std::function<std::unique_ptr<Stream>(std::unique_ptr<St
 
 std::optional<Run> Engine::next() {
   const auto since = monotonic_now();
-  trace::Span span("wait for input", "input");
+  trace::Span span(trace::span_names::kWaitForInput, "input");
   auto run = last_->next();
   span.end();
   waited_ += monotonic_now() - since;

@@ -9,6 +9,7 @@
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::data {
 namespace {
@@ -107,7 +108,7 @@ bool Stage::wait_for_room() {
   const auto since = monotonic_now();
   std::unique_lock lock(mutex_);
   if (!ended_ && slots_.size() >= room_) {
-    const trace::Span span("wait for room", "input");
+    const trace::Span span(trace::span_names::kWaitForRoom, "input");
     // Who is woken for every run that is taken works on one and sleeps again: all that waking takes longer than the
     // reading of a small file.
     was_full_ = true;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ronde/device/cuda/check.h"
+#include "ronde/device/memory_use.h"
 
 namespace ronde::device {
 namespace {
@@ -39,7 +40,9 @@ Info read_info(int device) {
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
   info.bus_id = bus_id(device);
-  check(cudaMemGetInfo(&info.free_bytes, &info.total_bytes), "querying the memory of a GPU");
+  const MemoryUse memory = memory_use(device);
+  info.total_bytes = memory.total_bytes;
+  info.free_bytes = memory.free_bytes;
   return info;
 }
 
@@ -74,6 +77,13 @@ std::string bus_id(int device) {
   for (char& letter : id)
     if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
   return id;
+}
+
+MemoryUse memory_use(int device) {
+  const CurrentDevice current(device);
+  MemoryUse memory;
+  check(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes), "querying the memory of a GPU");
+  return memory;
 }
 
 std::string runtime_version() {

@@ -1,4 +1,5 @@
 #include "ronde/device/device.h"
+#include "ronde/device/memory_use.h"
 
 namespace ronde::device {
 
@@ -15,6 +16,11 @@ std::vector<Info> list() {
 }
 
 std::string bus_id(int device) {
+  require_gpu(device);
+  return {};
+}
+
+MemoryUse memory_use(int device) {
   require_gpu(device);
   return {};
 }

@@ -12,6 +12,7 @@ namespace ronde::report {
 namespace {
 
 constexpr double kTelling = 0.02;       // differences below are noise
+constexpr double kFarLimit = 10;        // times as fast as the fastest run: no limit that anybody meets
 constexpr double kMemoryFull = 0.9;     // of what a rank may use
 constexpr double kPhaseGrows = 0.05;    // by which the share of a phase grows before it is named
 constexpr double kOverheadGrows = 1.5;  // Karp and Flatt's share, from the first run to the last
@@ -153,6 +154,12 @@ std::optional<AmdahlFit> fit_amdahl(const std::vector<ScaledRun>& runs) {
   const double last = *runs.back().karp_flatt;
   if (fit.serial_fraction < kTelling / 10) {
     fit.text = "These runs show no sequential share.";
+    return fit;
+  }
+  if (fit.limit > kFarLimit * std::ranges::max_element(runs, {}, &ScaledRun::speedup)->speedup) {
+    fit.text = fmt::format(
+        "{:.1f} % of the smallest run behaves as if it were sequential (Amdahl): far from a limit for so many ranks.",
+        100 * fit.serial_fraction);
     return fit;
   }
   fit.text = fmt::format(

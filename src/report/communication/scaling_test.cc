@@ -82,6 +82,20 @@ TEST(Scaling, AmdahlIsFoundAgain) {
   EXPECT_EQ(json["runs"][3]["factors"]["global"], 1.0);
 }
 
+TEST(Scaling, ALimitFarAwayIsNotTold) {
+  std::vector<RunSummary> runs;
+  for (const int ranks : {1, 2, 4}) {
+    RunSummary run = run_of(ranks, 512, 0.01, tree(1, 1, 1, 1));
+    run.samples_per_second = 200 / (0.003 + 0.997 / ranks);
+    runs.push_back(run);
+  }
+  const auto scaling = scaling_of(runs);
+  ASSERT_TRUE(scaling && scaling->amdahl);
+  EXPECT_NEAR(scaling->amdahl->limit, 1 / 0.003, 1e-3);
+  EXPECT_EQ(scaling->amdahl->text,
+            "0.3 % of the smallest run behaves as if it were sequential (Amdahl): far from a limit for so many ranks.");
+}
+
 TEST(Scaling, OverheadThatGrowsIsNoSequentialWork) {
   // Karp and Flatt: 2 ranks: (1/1.9 - 0.5)/0.5 = 0.0526; 8 ranks: (1/4 - 0.125)/0.875 = 0.143.
   std::vector<RunSummary> runs;

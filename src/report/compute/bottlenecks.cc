@@ -18,6 +18,7 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr double kBackward = 2;        // passes forward that one backward is worth
 constexpr double kValue = 4;           // bytes of a weight, gradient or state
 constexpr double kMuchWaiting = 0.05;  // for input, of a step
+constexpr double kFar = 10;            // times the run's own speed: no limit that anybody meets
 
 constexpr const char* kNoLayers =
     "The trace does not contain the cost of the network's layers: 'ronde train' records it, a training loop of your "
@@ -138,6 +139,7 @@ class Finder {
     const std::string fits =
         fmt::format("{}: a batch of {:.0f} would fit, {:.1f} times this one", used, largest, largest / batch_);
     if (!(step_.fixed > 0)) return unknown(found, fits + "; it is not known how much time a larger batch would save.");
+    if (speed_ > 0 && largest / step_.fixed > kFar * speed_) return far(found, fits);
     return known(found, largest / step_.fixed,
                  fmt::format("{}, and {} of each step do not depend on the batch", fits, milliseconds(step_.fixed)));
   }
@@ -162,8 +164,12 @@ class Finder {
   Bottleneck communication() const {
     Bottleneck found{.name = "communication"};
     if (facts_.run.world_size < 2) return unknown(found, "One rank: there is no communication.");
-    if (facts_.collectives.kinds.empty()) return unknown(found, "No collective was recorded in these steps.");
+    if (facts_.collectives.kinds.empty() && !(devices_.collectives > 0))
+      return unknown(found, "No collective was recorded in these steps.");
     if (!(batch_ > 0) || facts_.window.steps <= 0) return unknown(found, kNoSpeed);
+    if (facts_.collectives.kinds.empty())
+      return known(found, batch_ / devices_.collectives,
+                   fmt::format("collectives take a device {} a step in this run", milliseconds(devices_.collectives)));
     const auto steps = static_cast<double>(facts_.window.steps);
     double seconds = 0, bytes = 0, recorded = 0;
     for (const CollectiveKind& kind : facts_.collectives.kinds) {
@@ -198,11 +204,15 @@ class Finder {
   }
 
   static Bottleneck known(Bottleneck found, double speed, const std::string& by) {
-    if (!std::isfinite(speed)) return unknown(std::move(found), "It does not limit this run: " + by + ".");
+    if (!std::isfinite(speed)) return far(std::move(found), by);
     found.known = true;
     found.samples_per_second = speed;
     found.text = fmt::format("At most {} samples/s: {}.", speed_text(speed), by);
     return found;
+  }
+  static Bottleneck far(Bottleneck found, const std::string& by) {
+    found.limits = false;
+    return unknown(std::move(found), "It does not limit this run: " + by + ".");
   }
   static Bottleneck unknown(Bottleneck found, std::string why) {
     found.text = std::move(why);
@@ -280,6 +290,7 @@ Json to_json(const std::vector<Bottleneck>& bottlenecks) {
                     {"samples_per_second", row.known ? Json(row.samples_per_second) : Json(nullptr)},
                     {"known", row.known},
                     {"binds", row.binds},
+                    {"limits", row.limits},
                     {"text", row.text}});
   return rows;
 }

@@ -29,6 +29,7 @@ struct Bottleneck {
   double samples_per_second = 0;
   bool known = false;
   bool binds = false;     // at most one
+  bool limits = true;     // false: it would allow many times this run's speed, and is not known any better
   std::string text = {};  // from what it was computed; where it is not known, what to do to know it
 };
 

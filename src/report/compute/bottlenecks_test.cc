@@ -71,7 +71,9 @@ std::string binding(const std::vector<Bottleneck>& all) {
 }
 
 TEST(Bottlenecks, EachHasTheSpeedThatItWouldAllow) {
-  const auto all = find(make_run({}), job(), node());
+  JobFacts facts = job();
+  facts.memory_limit_bytes = 1.5e9;
+  const auto all = find(make_run({}), facts, node());
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].name, "compute");
   EXPECT_NEAR(all[0].samples_per_second, 100 * 50e9 / 3e9, 1e-6);  // forward once, backward twice
@@ -79,14 +81,26 @@ TEST(Bottlenecks, EachHasTheSpeedThatItWouldAllow) {
   EXPECT_EQ(all[1].name, "memory bandwidth");
   EXPECT_NEAR(all[1].samples_per_second, 100 * 10e9 / 320e6, 1e-6);  // 300 MB, and 5 x 4 MB of the optimizer
   EXPECT_EQ(all[2].name, "memory size");
-  // The model takes 12 MB: 988 MB for 100 samples, 2988 MB for 302; 100 ms of communication and 100 of the optimizer.
-  EXPECT_NEAR(all[2].samples_per_second, 302 / 0.2, 1e-6);
+  // The model takes 12 MB: 988 MB for 100 samples, 1488 MB for 150; 100 ms of communication and 100 of the optimizer.
+  EXPECT_NEAR(all[2].samples_per_second, 150 / 0.2, 1e-6);
   EXPECT_EQ(all[3].name, "input");
   EXPECT_NEAR(all[3].samples_per_second, 100, 1e-6);  // all steps wait for it: 1000 in 10 s
   EXPECT_EQ(all[4].name, "communication");
   EXPECT_NEAR(all[4].samples_per_second, 1000, 1e-6);  // 100 ms a step
   EXPECT_EQ(binding(all), "input");
   EXPECT_EQ(to_json(all)[3]["binds"], true);
+}
+
+TEST(Bottlenecks, ACeilingFarAboveTheRunIsNone) {
+  // 302 samples in 1 ms: 302,000 a second where the run does some 200.
+  const auto all = find(make_run({.communication = 1, .optimizer = 0, .input = 0}), job(), node());
+  EXPECT_FALSE(all[2].known);
+  EXPECT_FALSE(all[2].limits);
+  EXPECT_EQ(all[2].text,
+            "It does not limit this run: 954 MiB of 2.8 GiB are in use: a batch of 302 would fit, 3.0 times this one.");
+  EXPECT_TRUE(to_json(all)[2]["samples_per_second"].is_null());
+  EXPECT_EQ(to_json(all)[2]["limits"], false);
+  EXPECT_EQ(binding(all), "compute");
 }
 
 TEST(Bottlenecks, WhatTheRunSpendsItsTimeOnBinds) {
@@ -118,6 +132,24 @@ TEST(Bottlenecks, ComputingIsThatOfTheDevicesWhereThereAreSome) {
   }
   const auto all = find(make.take(), job(), node());
   EXPECT_NE(all[0].text.find("The run's own computing would allow 1250 samples/s"), std::string::npos) << all[0].text;
+}
+
+// What a graph launches, the engine does not see.
+TEST(Bottlenecks, CollectivesOfDevicesAreCommunication) {
+  MakeRun make(2);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::int64_t step = 0; step < 10; ++step) {
+      const std::int64_t at = step * 100 * kMs;
+      make.step(rank, step, at, at + 100 * kMs);
+      make.span(rank, "training", "launch step", at, at + kMs);
+      make.span(rank, "gpu 0 stream 7", "gemm", at, at + 40 * kMs, "kernel");
+      make.span(rank, "gpu 0 stream 8", "ncclAllReduce", at + 40 * kMs, at + 90 * kMs, "collective");
+    }
+  const auto all = find(make.take(), job(), node());
+  EXPECT_TRUE(all[4].known);
+  EXPECT_NEAR(all[4].samples_per_second, 100 / 0.050, 1e-6);
+  EXPECT_EQ(all[4].text, "At most 2000 samples/s: collectives take a device 50 ms a step in this run.");
+  EXPECT_EQ(binding(all), "communication");
 }
 
 TEST(Bottlenecks, ACeilingThatTheRunIsAboveIsDoubted) {

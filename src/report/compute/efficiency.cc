@@ -63,6 +63,15 @@ const Factor* Factor::find(std::string_view wanted) const {
   return nullptr;
 }
 
+Factor with_computation(const Factor& tree, const std::optional<Factor>& computation) {
+  if (!computation) return tree;
+  return {.key = "overall",
+          .name = "overall efficiency",
+          .value = tree.value * computation->value,
+          .meaning = "The share of what the machine could have computed in this time.",
+          .children = {tree, *computation}};
+}
+
 Efficiency efficiency_of(const Run& run, const Window& window) {
   Efficiency all{.seconds = window.seconds()};
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {

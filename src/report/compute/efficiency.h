@@ -35,11 +35,18 @@ struct Factor {
 struct Efficiency {
   Factor parallel = {};
   std::optional<Factor> device = {};        // where device rows were recorded
+  std::optional<Factor> computation = {};   // computation_of() the layers, where that is known
   double seconds = 0;                       // T
   double no_input_seconds = 0;              // T without waits for input
   double ideal_seconds = 0;                 // and on an ideal network
   std::vector<double> useful_seconds = {};  // U_i, by place in Run::ranks
+
+  // What a run is graded by: the devices, where there are some. The host then only tells them what to do.
+  const Factor& judged() const { return device ? *device : parallel; }
 };
+
+// The tree of both: "overall" = that x computation. Where computation is not known, the tree alone.
+Factor with_computation(const Factor& tree, const std::optional<Factor>& computation);
 
 Efficiency efficiency_of(const trace::Run& run, const Window& window);
 

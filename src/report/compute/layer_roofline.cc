@@ -112,11 +112,13 @@ std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Wind
       if (const auto time = times.modules.find(layer.name); time != times.modules.end())
         points.add(layer, time->second);
   roofline.layers = points.take();
+  roofline.by_layer = !roofline.layers.empty();
   std::string why_whole;
   if (roofline.layers.empty()) {
     LayerTime whole = times.network;
     // Without rows of the device, all that is known is that it was done when the steps were.
     if (device) whole.seconds = times.device_seconds > 0 ? times.device_seconds : times.step_seconds;
+    roofline.whole_steps = device && !(times.device_seconds > 0);
     points.add(whole_network(facts), whole);
     roofline.layers = points.take();
     why_whole = device
@@ -126,6 +128,22 @@ std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Wind
   if (roofline.layers.empty()) return {};
   roofline.text = text_of(roofline, why_whole);
   return roofline;
+}
+
+std::optional<Factor> computation_of(const LayerRoofline& roofline) {
+  if (roofline.whole_steps) return {};
+  double attainable = 0, taken = 0;
+  for (const LayerPoint& layer : roofline.layers) {
+    const double roof = roofline.roof(layer.intensity());
+    if (!(roof > 0)) continue;
+    attainable += layer.flops / roof;
+    taken += layer.seconds;
+  }
+  if (!(taken > 0)) return {};
+  return Factor{.key = "computation",
+                .name = "computation",
+                .value = std::min(1.0, attainable / taken),  // above: the ceilings are of a busy machine
+                .meaning = "Below 1, layers compute slower than the machine allows for what they do with each byte."};
 }
 
 Json to_json(const LayerRoofline& roofline) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/system/hardware.h"
+#include "ronde/report/compute/efficiency.h"
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/window.h"
 #include "ronde/trace/file/run.h"
@@ -38,6 +39,8 @@ struct LayerRoofline {
   RankRates rates = {};
   std::vector<LayerPoint> layers = {};  // in the order of the network
   std::string text = {};                // one sentence
+  bool by_layer = false;                // otherwise the whole network is the only one
+  bool whole_steps = false;             // times are those of steps, with whatever else is done and waited for in them
 
   // What a rank could reach at that intensity. 0: not known.
   double roof(double intensity) const;
@@ -50,6 +53,14 @@ struct LayerRoofline {
 // None: the trace does not tell what layers cost, or has no times for them.
 std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Window& window, const JobFacts& facts,
                                                const MachineRates& machine);
+
+// The factor "computation": the time that layers would take at their roofs over the time that they take. None: ceilings
+// are not known, or the time of computing alone is not.
+std::optional<Factor> computation_of(const LayerRoofline& roofline);
+
+// What networks of usual layers reach of their roofs when a call has enough work. Below, something can be done about
+// it.
+inline constexpr double kReachable = 0.5;
 
 // The part "roofline" of the document; "text" besides its keys.
 nlohmann::ordered_json to_json(const LayerRoofline& roofline);

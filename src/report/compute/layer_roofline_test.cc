@@ -83,6 +83,27 @@ TEST(LayerRoofline, WithoutModulesTheNetworkIsOneLayer) {
   EXPECT_NE(roofline->text.find("trace.modules=true"), std::string::npos);
 }
 
+TEST(LayerRoofline, ComputationIsTimeAtTheRoofsOverTime) {
+  const trace::Run layers = two_ranks(true).take(), network = two_ranks(false).take();
+  // At its roof conv would take 12 of 110 ms, norm 3 of 70: what is compute bound and what memory bound.
+  const auto by_layer = layer_roofline_of(layers, window_of(layers), facts(), node());
+  EXPECT_TRUE(by_layer->by_layer);
+  EXPECT_NEAR(computation_of(*by_layer)->value, 15.0 / 180, 1e-9);
+  const auto whole = layer_roofline_of(network, window_of(network), facts(), node());
+  EXPECT_FALSE(whole->by_layer);
+  EXPECT_NEAR(computation_of(*whole)->value, 3 * 4.11e9 / 1e12 / 0.370, 1e-9);
+  const auto blind = layer_roofline_of(layers, window_of(layers), facts(), {});
+  EXPECT_FALSE(computation_of(*blind)) << "no ceilings";
+  JobFacts on_gpu = facts();
+  on_gpu.device = "H200";
+  const auto steps = layer_roofline_of(layers, window_of(layers), on_gpu, node());
+  EXPECT_TRUE(steps->whole_steps);
+  EXPECT_FALSE(computation_of(*steps)) << "steps are not computing alone";
+  MachineRates slow = node();
+  slow.f32 = 0.001;
+  EXPECT_EQ(computation_of(*layer_roofline_of(network, window_of(network), facts(), slow))->value, 1);
+}
+
 TEST(LayerRoofline, ABatchInPiecesCountsOnce) {
   MakeRun make(1);
   make.step(0, 0, 0, 400 * kMs);

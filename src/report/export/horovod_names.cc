@@ -1,4 +1,5 @@
 #include "ronde/report/export/horovod_names.h"
+#include "ronde/trace/span_names.h"
 
 #include <algorithm>
 #include <cctype>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t kAtOnce = 20'000;  // ns
 
 bool is_round(const TimelineSpan& span) {
-  return span.name != "wait for ready";
+  return span.name != trace::span_names::kWaitForReady;
 }
 
 }  // namespace

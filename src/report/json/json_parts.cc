@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::pair<const char*, double Shares::*> kShares[] = {
     {"total", &Shares::total},     {"compute", &Shares::compute}, {"optimizer", &Shares::optimizer},
     {"exposed", &Shares::exposed}, {"input", &Shares::input},     {"idle", &Shares::idle},
-    {"hidden", &Shares::hidden},   {"moving", &Shares::moving}};
+    {"hidden", &Shares::hidden},   {"moving", &Shares::moving},   {"device", &Shares::device}};
 
 // What a step's bar is made of.
 constexpr std::pair<const char*, double Shares::*> kStack[] = {{"compute", &Shares::compute},
@@ -81,7 +81,8 @@ Json to_json(const Efficiency& efficiency, const trace::Run& run) {
           {"useful_seconds", efficiency.useful_seconds},
           {"ranks", std::move(ranks)},
           {"tree", to_json(efficiency.parallel)},
-          {"device", efficiency.device ? to_json(*efficiency.device) : Json()}};
+          {"device", efficiency.device ? to_json(*efficiency.device) : Json()},
+          {"computation", efficiency.computation ? to_json(*efficiency.computation) : Json()}};
 }
 
 Json to_json(const std::vector<DeviceUse>& devices) {

@@ -5,7 +5,7 @@ function verdictPart(report) {
   const verdict = textOf(report.verdict), advice = listOf(report.advice).map(partOf).filter(Boolean);
   if (!verdict && !advice.length) return null;
   return element("section", {class: `verdict ${state}`, "aria-label": "Verdict"},
-    element("div", {class: "verdict-state"}, element("span", {class: "verdict-sign", "aria-hidden": "true"}, stateSigns[state]), state === "none" ? "Report" : stateWords[state]),
+    element("div", {class: "verdict-state"}, element("span", {class: "verdict-sign", "aria-hidden": "true"}, stateSigns[state]), report.state === "unknown" ? "unknown" : state === "none" ? "Report" : stateWords[state]),
     element("div", null, element("h1", {id: "verdict"}, verdict || "Ronde report"),
       advice.length ? element("ol", {class: "first-steps", "aria-label": "What to change"}, advice.slice(0, 3).map((one, at) =>
         element("li", null, element("a", {href: `#advice-${at + 1}`}, textOf(one.title)), isNumber(one.gain) && one.gain > 0 ? element("span", null, ` · up to ${percent(one.gain)} of the time`) : null))) : null));
@@ -88,7 +88,7 @@ function bottlenecksPart(report) {
   const columns = [{title: "bottleneck"}, {title: "speed it would allow", number: true}, {title: ""}];
   return table("Speed that each would allow if everything else were free", columns, list.map((one) => [
     element("span", null, textOf(one.name), one.binds ? element("em", {class: "flag"}, "binds") : null),
-    one.known !== false && isNumber(one.samples_per_second) ? meter(one.samples_per_second / most, rate(one.samples_per_second), one.binds ? "binds" : "") : "not known", textOf(one.text)]), {id: "bottlenecks-table"});
+    one.known !== false && isNumber(one.samples_per_second) ? meter(one.samples_per_second / most, rate(one.samples_per_second), one.binds ? "binds" : "") : one.limits === false ? "no limit" : "not known", textOf(one.text)]), {id: "bottlenecks-table"});
 }
 
 // A difference to the right of the middle where the second run takes longer, to the left where it is faster.
@@ -167,6 +167,7 @@ function adviceCard(one, at) {
 function advicePart(report) {
   if (!Array.isArray(report.advice)) return null;
   const advice = listOf(report.advice).map(partOf).filter(Boolean);
+  if (!advice.length && report.state === "unknown") return element("p", {class: "hint"}, "No rule found a loss in what was recorded.");
   if (!advice.length) return element("p", {class: "all-well"}, "✓ Nothing to change: no rule found a loss worth fixing.");
   return element("ol", {class: "advice-list"}, advice.map((one, at) => adviceCard(one, at)));
 }

@@ -49,9 +49,10 @@ function rankStacks(ranks, slow) {
 }
 
 function rankTable(ranks) {
-  const columns = ["rank", "host", "total", ...shareKinds.map((kind) => kind.name), "hidden", "overlap"];
+  const waits = ranks.some((rank) => rank.device > 0);  // part of compute: then its device computes
+  const columns = ["rank", "host", "total", ...shareKinds.map((kind) => kind.name), ...(waits ? ["waiting for device"] : []), "hidden", "overlap"];
   return table("Time of each rank", columns.map((title, at) => ({title, number: at !== 1})), ranks.map((rank) => [
-    String(rank.rank), textOf(rank.host), seconds(rank.total), ...shareKinds.map((kind) => seconds(rank[kind.key])), seconds(rank.hidden), percent(rank.overlap),
+    String(rank.rank), textOf(rank.host), seconds(rank.total), ...shareKinds.map((kind) => seconds(rank[kind.key])), ...(waits ? [seconds(rank.device)] : []), seconds(rank.hidden), percent(rank.overlap),
   ]), {id: "rank-table"});
 }
 

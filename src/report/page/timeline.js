@@ -5,7 +5,7 @@ const waitingName = /^(wait|vote|negotiate)/;
 // Names that training gives, in the colours of the step stack; others get one by their letters.
 const spanColours = {
   forward: "compute", backward: "backward", optimizer: "optimizer", evaluate: "optimizer", "wait for input": "input",
-  "wait for communication": "exposed", "wait for peers": "exposed", "wait for room": "idle", synchronize: "exposed", step: "idle",
+  "wait for communication": "exposed", "wait for peers": "exposed", "wait for device": "compute", "wait for room": "idle", synchronize: "exposed", step: "idle",
 };
 
 // Spans of a lane by depth, each sorted by begin: those of one depth never overlap, so that looking for one is a search.

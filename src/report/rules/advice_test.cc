@@ -45,7 +45,7 @@ TEST(Advice, TheVerdictNamesWhatCostsMost) {
 }
 
 TEST(Advice, TheVerdictIsPoorWhereMostTimeIsLost) {
-  const MadeEvidence waits(made(1, 5, {.work = {40}, .input = 60}));
+  const MadeEvidence waits(made(1, 10, {.work = {40}, .input = 60}));
   const Verdict verdict = verdict_of(waits.evidence(), waits.advice());
   EXPECT_EQ(verdict.text,
             "Training reaches 40 % of what this rank could do; most is lost because training waits for its input.");
@@ -53,7 +53,7 @@ TEST(Advice, TheVerdictIsPoorWhereMostTimeIsLost) {
 }
 
 TEST(Advice, TheVerdictTellsOfArithmeticThatCouldBeFaster) {
-  MadeEvidence slow(made(1, 5, {.work = {80}, .optimizer = 20}));
+  MadeEvidence slow(made(1, 10, {.work = {80}, .optimizer = 20}));
   slow.facts.precision = "f32";
   slow.rates = MachineRates{.name = "made", .f32 = 1, .bf16 = 4};
   const Verdict verdict = verdict_of(slow.evidence(), slow.advice());
@@ -63,7 +63,7 @@ TEST(Advice, TheVerdictTellsOfArithmeticThatCouldBeFaster) {
 }
 
 TEST(Advice, ALossThatNoRuleExplainsIsToldByTheTree) {
-  MadeEvidence made_up(made(2, 5, {.work = {90, 90}, .optimizer = 10}));
+  MadeEvidence made_up(made(2, 10, {.work = {90, 90}, .optimizer = 10}));
   made_up.efficiency.parallel.value = 0.7;
   made_up.efficiency.parallel.children[0].value = 0.7;  // load balance
   const Verdict verdict = verdict_of(made_up.evidence(), {});

@@ -7,6 +7,7 @@
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/text.h"
+#include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
@@ -22,7 +23,7 @@ std::size_t stage_of(const Advice& advice) {
   const auto is = [&](std::initializer_list<std::string_view> rules) {
     return std::ranges::find(rules, advice.rule) != rules.end();
   };
-  if (is({"precision", "batch", "not_bound"})) return 0;
+  if (is({"precision", "batch", "computation", "not_bound"})) return 0;
   if (is({"input", "small_files"})) return 1;
   return 2;
 }
@@ -88,11 +89,13 @@ struct Findings {
   std::array<const Advice*, 4> worst = {};  // of a stage, by gain
   bool has_input = false, has_peers = false;
   const Scaling* scaling = nullptr;
+  std::string no_grade = {};  // then nothing is known to be fine
 
   bool is_shown(std::size_t stage) const {
     return stage == 0 || (stage == 1 && has_input) || (stage == 2 && has_peers) || (stage == 3 && scaling);
   }
   bool is_fine(std::size_t stage) const {
+    if (!no_grade.empty()) return false;
     if (stage == 3) return scaling && scaling->lost.empty();
     return is_shown(stage) && !worst[stage];
   }
@@ -107,6 +110,8 @@ double share_of(const Evidence& evidence, double Shares::*what) {
 std::string text_of(const Evidence& evidence, const Findings& findings, std::size_t stage) {
   if (const Advice* advice = findings.worst[stage])
     return fmt::format("{} (up to {} of the time). {}", advice->title, percent_text(advice->gain), advice->change);
+  if (stage == 0 && !findings.no_grade.empty())
+    return fmt::format("{} Run it again for at least {} steps before tuning it.", findings.no_grade, kLeastSteps);
   switch (stage) {
     case 0:
       return fmt::format("Compute takes {} of a step and the optimizer {}; no rule found a way to make them faster.",
@@ -148,7 +153,7 @@ Experiment compute_experiment(const Evidence& evidence, const Advice* advice) {
     return experiment;
   }
   if (advice && advice->rule == "precision") add_setting(advice, experiment.changes);
-  const std::int64_t times = advice && advice->rule == "batch" ? 2 : 1;
+  const std::int64_t times = advice && (advice->rule == "batch" || advice->rule == "computation") ? 2 : 1;
   if (evidence.facts.batch >= ranks)
     experiment.changes.emplace_back("train.batch", std::to_string(times * evidence.facts.batch / ranks));
   return experiment;
@@ -203,8 +208,10 @@ std::optional<Pairs> synthetic_input(const JobFacts& facts) {
 }
 
 std::vector<GuideStage> guide_of(const Evidence& evidence, const std::vector<Advice>& advice, const Scaling* scaling) {
-  Findings findings{
-      .has_input = evidence.facts.data != "random", .has_peers = evidence.run.ranks.size() > 1, .scaling = scaling};
+  Findings findings{.has_input = evidence.facts.data != "random",
+                    .has_peers = evidence.run.ranks.size() > 1,
+                    .scaling = scaling,
+                    .no_grade = why_no_grade(evidence.run, evidence.window, evidence.facts)};
   for (const Advice& one : advice) {
     const Advice*& worst = findings.worst[stage_of(one)];
     if (!worst || one.gain > worst->gain) worst = &one;

@@ -5,8 +5,10 @@
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/units.h"
+#include "ronde/report/compute/devices.h"
 #include "ronde/report/rules.h"
 #include "ronde/report/run/numbers.h"
+#include "ronde/report/run/speed.h"
 #include "ronde/report/steps/step_buckets.h"
 
 // The training waits for other ranks: because data take their time, or because it begins to move them late.
@@ -193,16 +195,43 @@ Advice for_transfer(const Evidence& evidence, const StepBuckets& buckets) {
   return advice;
 }
 
+// The share of the time in which devices are busy with collectives and do not compute. The engine sees nothing of those
+// that a graph launches.
+double exposed_on_devices(const Evidence& evidence) {
+  const auto& device = evidence.efficiency.device;
+  const Factor* communication = device ? device->find("device_communication") : nullptr;
+  const Factor* busy = device ? device->find("orchestration") : nullptr;
+  if (!communication || !busy) return 0;
+  double most = 0;
+  for (const DeviceUse& use : devices_of(evidence.run, evidence.window))
+    most = std::max(most, use.seconds > 0 ? use.collectives / use.seconds : 0);
+  return std::min(most, busy->value * (1 - communication->value));
+}
+
+Advice for_devices(const Evidence& evidence, const StepBuckets& buckets) {
+  Advice advice{.rule = "communication", .title = "Collectives on the devices take time that nothing hides"};
+  advice.gain = exposed_on_devices(evidence);
+  advice.evidence = fmt::format("Devices are busy with collectives and copies, and compute nothing, for {} of the time.",
+                                percent_text(advice.gain));
+  choose_remedy(evidence, buckets, advice);
+  advice.because = "data take their time between the devices";
+  return advice;
+}
+
 }  // namespace
 
 std::vector<Advice> of_communication(const Evidence& evidence) {
   std::vector<Advice> all;
-  if (evidence.steps.ranks.size() < 2 || share(evidence, transfer_seconds(evidence)) < kLeastGain) return all;
+  if (evidence.steps.ranks.size() < 2) return all;
+  const double on_devices = exposed_on_devices(evidence);
+  if (share(evidence, transfer_seconds(evidence)) < kLeastGain && on_devices < kLeastTransfer) return all;
   const StepBuckets buckets(evidence.run, evidence.window, evidence.steps);
+  if (on_devices >= kLeastTransfer) all.push_back(for_devices(evidence, buckets));
   if (auto advice = for_overlap(evidence, buckets)) all.push_back(std::move(*advice));
   if (auto advice = for_late_bucket(evidence, buckets)) all.push_back(std::move(*advice));
   if (auto advice = for_small_buckets(evidence, buckets)) all.push_back(std::move(*advice));
-  if (share(evidence, transfer_seconds(evidence)) >= kLeastTransfer) all.push_back(for_transfer(evidence, buckets));
+  if (!evidence.efficiency.device && share(evidence, transfer_seconds(evidence)) >= kLeastTransfer)
+    all.push_back(for_transfer(evidence, buckets));
   return all;
 }
 
@@ -213,7 +242,7 @@ std::optional<Advice> of_serialisation(const Evidence& evidence, const std::vect
   for (const Advice& other : others)
     if (other.rule != "communication" && other.rule != "late_bucket" && other.rule != "small_buckets" &&
         other.rule != "no_overlap" && other.rule != "input" && other.rule != "small_files" &&
-        other.rule != "precision" && other.rule != "batch")
+        other.rule != "precision" && other.rule != "batch" && other.rule != "computation")
       left -= other.gain;
   if (left < kLeastSerialisation) return {};
   Advice advice{.rule = "serialisation", .title = "Ranks take turns in waiting for one another", .gain = left};

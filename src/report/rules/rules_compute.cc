@@ -2,6 +2,7 @@
 
 #include "ronde/base/text/format.h"
 #include "ronde/report/rules.h"
+#include "ronde/report/run/speed.h"
 
 // The arithmetic itself could be faster.
 namespace ronde::report::rules {
@@ -88,6 +89,28 @@ std::optional<Advice> for_batch(const Evidence& evidence) {
   return advice;
 }
 
+// Layers are far below their roofs whatever they compute in.
+std::optional<Advice> for_computation(const Evidence& evidence) {
+  const RankSteps* rank = with_most_work(evidence);
+  const auto& computation = evidence.efficiency.computation;
+  if (!evidence.roofline || !rank || !computation || computation->value >= kReachable) return {};
+  Advice advice{.rule = "computation", .title = "The network computes far below what the machine allows"};
+  advice.gain =
+      arithmetic_seconds(evidence, *rank) / evidence.efficiency.seconds * (1 - computation->value / kReachable);
+  advice.evidence = fmt::format("{} All that was measured reaches {} of its roofs; the gain is that of reaching {}.",
+                                evidence.roofline->text, percent_text(computation->value), percent_text(kReachable));
+  advice.change =
+      "Give each layer more work per call: a larger batch per rank (the learning rate goes with it), or fewer ranks "
+      "that share these cores.";
+  if (!evidence.roofline->by_layer && !evidence.efficiency.device)
+    advice.change += " trace.modules=true shows which layers are far from their roofs.";
+  if (memory_for_twice(evidence)) advice.setting = twice_the_batch(evidence);
+  advice.because =
+      fmt::format("its layers compute at {} of what the machine allows: a larger batch is the first thing to try",
+                  percent_text(computation->value));
+  return advice;
+}
+
 }  // namespace
 
 std::vector<Advice> of_compute(const Evidence& evidence) {
@@ -95,6 +118,7 @@ std::vector<Advice> of_compute(const Evidence& evidence) {
   if (evidence.efficiency.seconds <= 0) return all;
   if (auto advice = for_precision(evidence)) all.push_back(std::move(*advice));
   if (auto advice = for_batch(evidence)) all.push_back(std::move(*advice));
+  if (auto advice = for_computation(evidence)) all.push_back(std::move(*advice));
   return all;
 }
 

@@ -29,6 +29,10 @@ std::string path_of(const Evidence& evidence) {
   return setting(evidence.facts, "data.path").value_or("FOLDER");
 }
 
+bool is_packed(const Evidence& evidence) {
+  return evidence.facts.data == "pack";
+}
+
 Remedy for_reading(const Evidence& evidence) {
   const InputEvidence& input = *evidence.input;
   const bool file_each = is_one_of(evidence.facts.data, {"images", "bigearthnet"});
@@ -45,10 +49,10 @@ Remedy for_reading(const Evidence& evidence) {
                 "Cache the samples in memory shared by the ranks of a node: from the second epoch on they are read "
                 "from there (use a folder on a local disk if memory is short).",
             .setting = "data.cache=ram"};
+  const char* smaller = is_packed(evidence) ? "" : "; or make them smaller: 'ronde data pack'";
   return {.title = "Reading limits the input",
-          .change = fmt::format("Copy the files to a disk of the node before training: 'ronde run --stage {}'; or make "
-                                "them smaller: 'ronde data pack'.",
-                                path_of(evidence))};
+          .change = fmt::format("Copy the files to a disk of the node before training: 'ronde run --stage {}'{}.",
+                                path_of(evidence), smaller)};
 }
 
 Remedy for_preparing(const Evidence& evidence) {
@@ -61,7 +65,11 @@ Remedy for_preparing(const Evidence& evidence) {
     remedy.change =
         fmt::format("Prepare samples with more threads: data.threads is {}, but a rank has {} cores.", limit, cores);
     remedy.setting = fmt::format("data.threads={}", cores);
-  } else if (stage == "decode" && is_one_of(facts.data, {"images", "pack", "tar", "tfrecord", "lmdb"})) {
+  } else if (stage == "decode" && is_packed(evidence)) {
+    remedy.change =
+        "All cores of a rank may decode already, and the samples are packed: smaller pictures in the pack or fewer "
+        "augmentations cost less.";
+  } else if (stage == "decode" && is_one_of(facts.data, {"images", "tar", "tfrecord", "lmdb"})) {
     remedy.change = fmt::format(
         "All cores of a rank may already decode. Preprocess once, offline: 'ronde data pack {} PACK --shuffle "
         "--short-side 256', then --data-name pack --data-path PACK; fewer augmentations help too.",

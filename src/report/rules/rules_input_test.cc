@@ -39,6 +39,21 @@ TEST(InputRule, PreprocessesOfflineWhereAllCoresDecodeAlready) {
   EXPECT_EQ(waiting({.limit = "tokenize", .threads = 4}).only().setting, "") << "no setting makes a function cheaper";
 }
 
+TEST(InputRule, APackIsNotToldToBePacked) {
+  MadeEvidence decoding = waiting({.limit = "decode", .threads = 4});
+  decoding.facts.data = "pack";
+  const Advice decode = decoding.only();
+  EXPECT_EQ(decode.setting, "");
+  EXPECT_EQ(decode.change.find("data pack"), std::string::npos) << decode.change;
+  EXPECT_NE(decode.change.find("fewer augmentations"), std::string::npos) << decode.change;
+  MadeEvidence reading = waiting({.limit = "read", .item_bytes = 1e6});
+  reading.facts.settings["data.cache"] = "ram";
+  EXPECT_NE(reading.only().change.find("'ronde data pack'"), std::string::npos) << "files of pictures may be packed";
+  reading.facts.data = "pack";
+  EXPECT_EQ(reading.only().change,
+            "Bring the files to a disk of the node before training: 'ronde run --stage pictures'.");
+}
+
 TEST(InputRule, PacksSmallFilesAndCachesLargeOnes) {
   const Advice small = waiting({.limit = "read", .item_bytes = 100e3}).only();
   EXPECT_EQ(small.rule, "small_files");

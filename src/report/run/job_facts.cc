@@ -10,6 +10,8 @@
 #include "ronde/base/error.h"
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/text/format.h"
+#include "ronde/report/run/numbers.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::report {
 namespace {
@@ -77,11 +79,31 @@ void read_rates_of(const RankTrace& rank, JobFacts& facts, std::vector<std::stri
   }
 }
 
-void read_memory(const trace::Run& run, const RankTrace& rank, JobFacts& facts) {
-  const auto name = run.names.find("memory in use");
+// Of the host and of devices: the most that a rank used, and the least that one may use. 0: not known.
+struct Memory {
+  double used = 0, limit = 0;
+};
+
+void read_memory(const trace::Run& run, const RankTrace& rank, std::string_view counter, Memory& memory) {
+  const auto name = run.names.find(counter);
   for (const trace::CounterSeries& series : rank.counters)
     if (series.name == name)
-      for (const auto& point : series.points) facts.memory_bytes = std::max(facts.memory_bytes, point.value);
+      for (const auto& point : series.points) memory.used = std::max(memory.used, point.value);
+}
+
+void read_limit(const Json& facts, const char* key, Memory& memory) {
+  const double limit = number(facts, key);
+  if (limit > 0) memory.limit = memory.limit > 0 ? std::min(memory.limit, limit) : limit;
+}
+
+// Ranks that fail because another did repeat its sentence in their own.
+void read_failure(const RankTrace& rank, JobFacts& facts) {
+  const auto found = rank.metadata.find(trace::kFailure);
+  if (found == rank.metadata.end()) return;
+  std::string text = found->second;
+  while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
+  if (facts.failure && facts.failure->text.find(text) == std::string::npos) return;
+  facts.failure = Failure{.text = std::move(text), .seconds = seconds(rank.time.end)};
 }
 
 bool is_one_of(const std::optional<std::string>& text, std::initializer_list<std::string_view> words) {
@@ -107,6 +129,7 @@ bool is_on(const JobFacts& facts, const std::string& key) {
 JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
   JobFacts facts;
   std::set<std::string> hosts;
+  Memory host, device;
   for (const RankTrace& rank : run.ranks) {
     hosts.insert(rank.host);
     if (facts.network.empty()) {
@@ -117,12 +140,17 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
     if (const Json own = read(rank, "rank facts", false, problems); !own.is_null()) {
       if (own.contains("bound")) facts.bound[rank.rank] = text(own, "bound");
       if (const double clock = number(own, "clock_ghz"); clock > 0) facts.clock_ghz[rank.rank] = clock;
-      const double limit = number(own, "memory_limit_bytes");
-      if (limit > 0)
-        facts.memory_limit_bytes = facts.memory_limit_bytes > 0 ? std::min(facts.memory_limit_bytes, limit) : limit;
+      read_limit(own, "memory_limit_bytes", host);
+      read_limit(own, "device_memory_bytes", device);
     }
-    read_memory(run, rank, facts);
+    read_memory(run, rank, trace::counter_names::kMemory, host);
+    read_memory(run, rank, trace::counter_names::kDeviceMemory, device);
+    read_failure(rank, facts);
+    if (!rank.ended) facts.cut_off.push_back(rank.rank);
   }
+  const Memory& memory = device.used > 0 ? device : host;  // where a device trains, the network is in its memory
+  facts.memory_bytes = memory.used;
+  facts.memory_limit_bytes = memory.limit;
   facts.nodes = static_cast<int>(hosts.size());
   return facts;
 }

@@ -21,6 +21,12 @@ struct LayerFacts {
   double parameters = 0;
 };
 
+// A rank's work ended by an error.
+struct Failure {
+  std::string text = {};  // one sentence
+  double seconds = 0;     // from the run's first event to the last of this rank
+};
+
 // What training wrote into the trace besides times: metadata "job" and "layers" of rank 0, "machine rates" of the first
 // rank of each node and "rank facts" of each, JSON texts.
 // Everything may be missing.
@@ -32,12 +38,15 @@ struct JobFacts {
   int threads = 0;                                   // of a rank, for compute
   int cores = 0;                                     // of a node
   int nodes = 0;                                     // hosts that ranks name
-  double memory_bytes = 0, memory_limit_bytes = 0;   // most that a rank used, and what it may use; 0: not known
+  double memory_bytes = 0, memory_limit_bytes = 0;   // most that a rank used, and what it may use, of its device where
+                                                     // there is one; 0: not known
   std::map<std::string, std::string> settings = {};  // those that are not the default's, "comm.fusion_bytes": "64MiB"
   std::vector<LayerFacts> layers = {};
   std::map<int, std::string> bound = {};   // by rank: the cpus it is bound to, "0-3"; "" : not bound
   std::map<int, double> clock_ghz = {};    // by rank: what its core did when measured
   std::optional<MachineRates> rates = {};  // of a node or a GPU, as measured before the run (the lowest rank's)
+  std::optional<Failure> failure = {};     // the first cause, as far as ranks tell
+  std::vector<int> cut_off = {};           // ranks whose recording breaks off
 };
 
 // What a setting was; nothing where it had its default.

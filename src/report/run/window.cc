@@ -129,6 +129,7 @@ Waits waits_of(const Run& run, const RankTrace& rank, TimeRange bounds) {
   Waits waits{.input = within(ranges_of(run, *lane, {trace::span_names::kWaitForInput}), bounds)};
   waits.communication =
       without(within(ranges_of(run, *lane, {trace::span_names::kWaitForCommunication}), bounds), waits.input);
+  waits.device = within(ranges_of(run, *lane, {trace::span_names::kWaitForDevice}), bounds);
   return waits;
 }
 

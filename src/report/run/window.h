@@ -43,9 +43,10 @@ std::int64_t length(const Ranges& ranges);
 // Where a lane's spans of these names are, as one set.
 Ranges ranges_of(const trace::Run& run, const trace::Lane& lane, std::initializer_list<std::string_view> names);
 
-// Where a training thread waited for input, and for other ranks; apart from one another.
+// Where a training thread waited for input, and for other ranks; apart from one another. And for its device, which works
+// for it meanwhile: that is no waiting of the rank.
 struct Waits {
-  Ranges input = {}, communication = {};
+  Ranges input = {}, communication = {}, device = {};
 };
 Waits waits_of(const trace::Run& run, const trace::RankTrace& rank, TimeRange bounds);
 

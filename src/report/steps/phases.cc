@@ -22,7 +22,7 @@ using trace::Run;
 
 constexpr std::int64_t kLeastPiece = 1'000'000;  // ns
 constexpr std::size_t kNamedParts = 3;           // in the sentence
-constexpr std::string_view kCheckpointWait = "checkpoint wait", kSynchronize = "synchronize";
+constexpr double kFarLimit = 10;                 // times as fast as the run: no limit that anybody meets
 
 enum class State : std::uint8_t { NotStarted, Work, WaitForInput, WaitForOthers, Through };
 
@@ -47,10 +47,10 @@ struct Meanings {
   explicit Meanings(const Run& run) {
     using namespace trace::span_names;
     const auto id = [&](std::string_view text) { return run.names.find(text).value_or(kUnknown); };
-    waits = {id(kWaitForInput), id(kWaitForCommunication)};
+    waits = {id(kWaitForInput), id(kWaitForCommunication), id(kWaitForDevice)};
     testing = id(kEvaluate);
     loading = id(kLoad);
-    saving = {id(kSave), id(kCheckpointWait)};
+    saving = {id(kSave), id(kWaitForSaving)};
     ordinary = {id(kForward), id(kBackward), id(kOptimizer), id(kSynchronize), 0, kUnknown};
   }
 
@@ -64,7 +64,8 @@ struct Meanings {
     return {};
   }
 
-  std::array<std::uint32_t, 2> waits = {}, saving = {};
+  std::array<std::uint32_t, 3> waits = {};
+  std::array<std::uint32_t, 2> saving = {};
   std::array<std::uint32_t, 6> ordinary = {};
   std::uint32_t testing = 0, loading = 0;
 };
@@ -277,10 +278,12 @@ std::string sequential_text(const Phases& phases, int ranks) {
   for (const SequentialPart& part : phases.sequential.parts)
     if (named.size() < kNamedParts)
       named.push_back(fmt::format("{} on rank {} ({:.3g} s)", part.name, part.rank, part.seconds));
-  return fmt::format(
-      "{:.1f} % of the run was done by one rank while the others waited: {}. With any number of ranks, the run cannot "
-      "become more than {:.1f} times faster.",
-      100 * phases.sequential.share, join(named, ", "), phases.sequential.limit);
+  std::string text = fmt::format("{:.1f} % of the run was done by one rank while the others waited: {}.",
+                                 100 * phases.sequential.share, join(named, ", "));
+  if (phases.sequential.limit < kFarLimit)
+    text += fmt::format(" With any number of ranks, the run cannot become more than {:.1f} times faster.",
+                        phases.sequential.limit);
+  return text;
 }
 
 Phases Sweep::take() {

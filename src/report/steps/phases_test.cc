@@ -79,6 +79,19 @@ TEST(Phases, TellWhatOneRankDoesWhileOthersWait) {
   EXPECT_NE(sequential.text.find("evaluate on rank 0 (0.15 s)"), std::string::npos) << sequential.text;
 }
 
+TEST(Phases, ALimitIsToldWhereItLimits) {
+  const auto text_of = [](std::int64_t alone) {
+    MakeRun make(2);
+    for (int rank = 0; rank < 2; ++rank) make.step(rank, 0, 0, 1000 * kMs - alone);
+    make.span(0, "training", "evaluate", 1000 * kMs - alone, 1000 * kMs);
+    const trace::Run run = make.take();
+    return phases_of(run, window_of(run)).sequential.text;
+  };
+  EXPECT_NE(text_of(200 * kMs).find("it cannot become more than 5.0 times faster than it is."), std::string::npos);
+  EXPECT_EQ(text_of(2 * kMs),
+            "0.2 % of the run was done by one rank while the others waited: evaluate on rank 0 (0.002 s).");
+}
+
 TEST(Phases, ASpanThatOneRankAloneHasInAStepIsSequential) {
   MakeRun make(2);
   for (int rank = 0; rank < 2; ++rank) make.step(rank, 0, 0, 100 * kMs);

@@ -17,14 +17,20 @@ namespace names = trace::span_names;
 
 // A rank's time as sets of ranges, from which any piece can be cut.
 struct Activity {
-  Ranges input = {}, exposed = {}, optimizer = {}, known = {}, moving = {};
+  Ranges input = {}, exposed = {}, optimizer = {}, known = {}, moving = {}, device = {};
 };
+
+Ranges all_of(Ranges some, const Ranges& others) {
+  some.insert(some.end(), others.begin(), others.end());
+  return some;
+}
 
 Activity activity_of(const Run& run, const RankTrace& rank, TimeRange bounds) {
   Activity activity;
   const Waits waits = waits_of(run, rank, bounds);
   activity.input = waits.input;
   activity.exposed = waits.communication;
+  activity.device = without(waits.device, united(all_of(waits.input, waits.communication)));
   if (const Lane* lane = rank.training()) {
     activity.optimizer = ranges_of(run, *lane, {names::kOptimizer});
     for (const trace::LaneSpan& span : lane->spans)
@@ -39,9 +45,7 @@ Activity activity_of(const Run& run, const RankTrace& rank, TimeRange bounds) {
 Shares shares_in(const Activity& activity, TimeRange bounds) {
   Shares shares{.total = seconds(bounds.length())};
   const Ranges input = within(activity.input, bounds), exposed = within(activity.exposed, bounds);
-  Ranges waits = input;
-  waits.insert(waits.end(), exposed.begin(), exposed.end());
-  waits = united(std::move(waits));
+  const Ranges waits = united(all_of(input, exposed));
   const Ranges optimizer = without(within(activity.optimizer, bounds), waits);
   const Ranges known = without(within(activity.known, bounds), waits);
   const Ranges moving = within(activity.moving, bounds);
@@ -50,6 +54,7 @@ Shares shares_in(const Activity& activity, TimeRange bounds) {
   shares.optimizer = seconds(length(optimizer));
   shares.compute = seconds(length(without(known, optimizer)));
   shares.idle = std::max(0.0, seconds(bounds.length() - length(waits) - length(known)));
+  shares.device = seconds(length(without(within(activity.device, bounds), optimizer)));
   shares.moving = seconds(length(moving));
   shares.hidden = seconds(length(without(moving, exposed)));
   return shares;
@@ -109,6 +114,7 @@ Shares& Shares::operator+=(const Shares& other) {
   exposed += other.exposed;
   input += other.input;
   idle += other.idle;
+  device += other.device;
   hidden += other.hidden;
   moving += other.moving;
   return *this;

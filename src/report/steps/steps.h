@@ -18,6 +18,7 @@ struct Shares {
   double exposed = 0;  // the training thread waited for communication
   double input = 0;    // it waited for input
   double idle = 0;     // nothing was recorded
+  double device = 0;   // of compute: the training thread waited for its device, which computed
   double hidden = 0;   // data moved while the training thread was at something else
   double moving = 0;   // data moved, hidden or not
 

@@ -109,5 +109,38 @@ TEST(JobFacts, AreReadAndWhatMakesNoSenseIsTold) {
   EXPECT_EQ(problems, std::vector<std::string>{"cannot read what rank 0 recorded about 'rank facts'"});
 }
 
+TEST(JobFacts, MemoryIsTheDevicesWhereThereIsOne) {
+  const auto facts_with = [](bool device) {
+    MakeRun make(2);
+    for (int rank = 0; rank < 2; ++rank) {
+      make.metadata(rank, "rank facts", R"({"memory_limit_bytes": 1e12, "device_memory_bytes": 8e10})");
+      make.counter(rank, "memory in use", 5, 1e9);
+      if (device) make.counter(rank, "device memory in use", 5, 3e9 + rank * 1e9);
+    }
+    std::vector<std::string> problems;
+    return facts_of(make.take(), problems);
+  };
+  EXPECT_EQ(facts_with(false).memory_bytes, 1e9);
+  EXPECT_EQ(facts_with(false).memory_limit_bytes, 1e12);
+  EXPECT_EQ(facts_with(true).memory_bytes, 4e9);
+  EXPECT_EQ(facts_with(true).memory_limit_bytes, 8e10);
+}
+
+TEST(Steps, WaitingForADeviceIsComputing) {
+  MakeRun make(1);
+  make.step(0, 0, 0, 100);
+  make.span(0, "training", "launch step", 0, 10);
+  make.span(0, "training", "wait for device", 10, 70);
+  make.span(0, "training", "wait for input", 70, 80);
+  const trace::Run run = make.take();
+  const Window window = window_of(run);
+  const Shares shares = steps_of(run, window).ranks.at(0).all;
+  EXPECT_NEAR(shares.device, 60e-9, 1e-15);
+  EXPECT_NEAR(shares.compute, 70e-9, 1e-15);
+  EXPECT_NEAR(shares.input, 10e-9, 1e-15);
+  EXPECT_NEAR(shares.idle, 20e-9, 1e-15);
+  EXPECT_EQ(waits_of(run, run.ranks[0], window.ranks[0]).device, (Ranges{{10, 70}}));
+}
+
 }  // namespace
 }  // namespace ronde::report

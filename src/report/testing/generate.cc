@@ -43,6 +43,8 @@ class Generator {
           options.folder,
           GeneratedRank::Identity{.rank = rank, .world_size = options.ranks, .host = fmt::format("node{}", host)},
           clock));
+      for (const auto& [key, value] : options.metadata) files_.back()->metadata(key, value, 0);
+      if (options.shape.kernels > 0) files_.back()->add_device();
     }
     for (int layer = 0; layer < options.shape.layers; ++layer) {
       modules_.push_back(fmt::format("layer{}.{}.conv", 1 + layer / 13, layer % 13));
@@ -81,6 +83,7 @@ class Generator {
       file.begin(Row::Steps, "step", mine.begin, {}, {{"step", step}});
       write_input(file, mine);
       write_compute(file, mine);
+      write_device(file, mine);
       write_exchanges(file, mine, exchanges, step);
       ready_at_[place(rank)] = write_rest(file, mine, exchanges.empty() ? 0 : exchanges.back().end, step, rank);
       file.end(Row::Steps, ready_at_[place(rank)]);
@@ -153,6 +156,14 @@ class Generator {
     pass("backward", phases.forward + kGap, phases.backward, true);
   }
 
+  void write_device(GeneratedRank& file, const Phases& phases) const {
+    const StepShape& shape = options_.shape;
+    if (shape.kernels == 0) return;
+    const std::int64_t begin = phases.input + kGap, end = begin + shape.kernels;
+    file.span(Row::Device, "gemm", begin, end, "kernel");
+    if (shape.device_waits > 0) file.span(Row::Device, "nccl allreduce", end, end + shape.device_waits, "collective");
+  }
+
   void write_exchanges(GeneratedRank& file, const Phases& phases, const std::vector<Exchange>& exchanges,
                        std::int64_t step) const {
     const StepShape& shape = options_.shape;
@@ -213,8 +224,9 @@ Generated generate(const GenerateOptions& options) {
   const StepShape& shape = options.shape;
   if (options.ranks < 1 || options.steps < 1)
     throw Error::bad_input("a run needs at least one rank and one step, got {} and {}", options.ranks, options.steps);
-  const std::int64_t least = std::min({shape.input, shape.forward, shape.backward, shape.optimizer, shape.agree,
-                                       shape.move, shape.peers, options.faults.input, options.faults.link});
+  const std::int64_t least =
+      std::min({shape.input, shape.forward, shape.backward, shape.optimizer, shape.agree, shape.move, shape.peers,
+                shape.kernels, shape.device_waits, options.faults.input, options.faults.link});
   if (least < 0 || shape.layers < 0 || shape.buckets < 0)
     throw Error::bad_input("the times of a step and the numbers of layers and buckets must not be negative");
   return Generator(options).run();

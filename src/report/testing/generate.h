@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 // Traces of runs that never were, as large as one likes and with every time known: for benchmarks, and for tests of
 // what is found in them.
@@ -19,6 +22,8 @@ struct StepShape {
   std::int64_t agree = 20'000;    // from the last rank's arrival to the beginning of a bucket's exchange
   std::int64_t move = 3'000'000;  // of a bucket, from there
   std::int64_t peers = 300'000;   // of which a rank waits for its peers
+  std::int64_t kernels = 0;       // a device computes from the beginning of forward on; 0: there is none
+  std::int64_t device_waits = 0;  // and then in a collective, recorded in a graph
 };
 
 // What goes wrong, if anything.
@@ -44,6 +49,7 @@ struct GenerateOptions {
   // measured, as comm does it.
   std::int64_t clock_offset = 5'000'000;
   double clock_drift = 20e-6;
+  std::vector<std::pair<std::string, std::string>> metadata = {};  // of each rank
 };
 
 struct Generated {

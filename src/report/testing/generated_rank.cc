@@ -96,6 +96,14 @@ void GeneratedRank::metadata(std::string_view key, std::string_view value, std::
   instant("metadata", at, {{.key = key, .value = value}});
 }
 
+void GeneratedRank::add_device() {
+  writer_.track({.uuid = uuid(Row::Device),
+                 .rank = rank_,
+                 .kind = ReadTrack::Kind::Other,
+                 .name = "gpu 0 stream 7",
+                 .parent = uuid(Row::Process)});
+}
+
 void GeneratedRank::measure_clock(std::int64_t at) {
   const std::int64_t reference = kBooted + at;
   writer_.clocks({.rank = rank_, .local = local(at), .trace = shown(at), .reference = reference});

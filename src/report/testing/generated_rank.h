@@ -24,7 +24,7 @@ class GeneratedRank {
     int rank = 0, world_size = 1;
     std::string host = {};
   };
-  enum class Row : std::uint32_t { Process, Steps, Agree, Move, Training, Decode };
+  enum class Row : std::uint32_t { Process, Steps, Agree, Move, Training, Decode, Device };
 
   GeneratedRank(const std::filesystem::path& folder, const Identity& identity, const Clock& clock);
 
@@ -38,6 +38,8 @@ class GeneratedRank {
   }
   void counter(std::string_view name, std::int64_t at, double value);
   void metadata(std::string_view key, std::string_view value, std::int64_t at);
+  // Row::Device is there from now on.
+  void add_device();
   // The clocks are compared.
   void measure_clock(std::int64_t at);
   void finish() { writer_.finish(); }

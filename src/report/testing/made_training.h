@@ -81,7 +81,8 @@ struct MadeEvidence {
             .facts = facts,
             .input = input ? &*input : nullptr,
             .comm = comm ? &*comm : nullptr,
-            .rates = rates ? &*rates : nullptr};
+            .rates = rates ? &*rates : nullptr,
+            .roofline = roofline ? &*roofline : nullptr};
   }
   // Every setting that is named must exist, and take that value.
   std::vector<Advice> advice() const {
@@ -117,6 +118,7 @@ struct MadeEvidence {
   std::optional<InputEvidence> input = {};
   std::optional<CommEvidence> comm = {};
   std::optional<MachineRates> rates = {};
+  std::optional<LayerRoofline> roofline = {};
 };
 
 }  // namespace ronde::report::testing

@@ -133,6 +133,7 @@ std::string steps(const Json& document, const Paint& paint) {
                {"input", Align::Right},
                {"idle", Align::Right},
                {"hidden", Align::Right},
+               {"for device", Align::Right},
                {""}});
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const double total = number_or_zero(ranks[i], "total");
@@ -142,7 +143,8 @@ std::string steps(const Json& document, const Paint& paint) {
     };
     table.add({text_at(ranks[i], "rank"), shortened(text_at(ranks[i], "host"), 12),
                duration(number_at(ranks[i], "total")), share("compute"), share("optimizer"), share("exposed"),
-               share("input"), share("idle"), share("hidden"), remarks[i]});
+               share("input"), share("idle"), share("hidden"),
+               number_or_zero(ranks[i], "device") > 0 ? share("device") : "", remarks[i]});
   }
   std::string out = title(paint, "Where the time goes");
   if (const auto median = number_at(part, "median_seconds"); median && *median > 0)
@@ -185,6 +187,8 @@ std::string advice(const Json& document, const Paint& paint) {
   if (!at(document, "advice").is_array()) return "";
   const std::vector<Json> list = objects_at(document, "advice");
   std::string out = title(paint, "What to change");
+  if (list.empty() && text_at(document, "state") == "unknown")
+    return out + "  No rule found a loss in what was recorded.\n";
   if (list.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss worth fixing.\n";
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto gain = number_at(list[i], "gain");

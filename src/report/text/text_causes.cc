@@ -79,7 +79,10 @@ std::string bottlenecks(const Json& document, const Paint& paint) {
   for (const Json& one : list) {
     const bool known = number_at(one, "samples_per_second") && at(one, "known") != Json(false);
     const bool binds = true_at(one, "binds");
-    table.add({text_at(one, "name"), known ? speed(number_at(one, "samples_per_second")) : "not known",
+    table.add({text_at(one, "name"),
+               known                              ? speed(number_at(one, "samples_per_second"))
+               : at(one, "limits") == Json(false) ? "no limit"
+                                                  : "not known",
                binds ? "binds" : ""});
     if (binds) why += sentence(one, "text");
     any = any || known;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ronde/trace/file/reader.h"
+#include "ronde/trace/span_names.h"
 
 // All that the ranks of a run recorded, in memory and on one clock: what analysis and simulation work on.
 namespace ronde::trace {
@@ -118,18 +119,6 @@ struct Run {
   std::int64_t began_ns = 0;               // wall clock of time 0, since 1970
   std::vector<std::string> problems = {};  // damaged files, missing ranks, dropped events: a sentence each
 };
-
-// Spans that everybody agrees on the meaning of.
-namespace span_names {
-inline constexpr std::string_view kWaitForInput = "wait for input";                  // of the training thread
-inline constexpr std::string_view kWaitForCommunication = "wait for communication";  // of any thread
-inline constexpr std::string_view kWaitForRoom = "wait for room";                    // of a thread of the input
-inline constexpr std::string_view kWaitForPeers = "wait for peers";                  // inside a Move lane
-inline constexpr std::string_view kForward = "forward", kBackward = "backward", kOptimizer = "optimizer";
-// A whole step handed to a device at once; and what was done so that it could be, of which nothing has run.
-inline constexpr std::string_view kLaunchStep = "launch step", kRecordStep = "record step";
-inline constexpr std::string_view kEvaluate = "evaluate", kSave = "checkpoint copy", kLoad = "load";
-}  // namespace span_names
 
 struct ReadOptions {
   int threads = 0;  // files read at a time; 0: one per core

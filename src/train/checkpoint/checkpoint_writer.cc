@@ -8,6 +8,7 @@
 #include "ronde/base/system/clock.h"
 #include "ronde/models/safetensors.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/checkpoint/checkpoint_share.h"
 
 namespace ronde::train {
@@ -92,7 +93,7 @@ void CheckpointWriter::save(const Checkpoint& checkpoint) {
   if (!impl_->options.background) return impl_->write(share, begin, {});
   const bool started = impl_->guarded([&] {
     {
-      const trace::Span span("checkpoint copy", "checkpoint", {{"step", share.info.step}});
+      const trace::Span span(trace::span_names::kSave, "checkpoint", {{"step", share.info.step}});
       copy_tensors(share.model);
       copy_tensors(share.optimizer);
     }
@@ -112,7 +113,7 @@ bool CheckpointWriter::busy() const {
 void CheckpointWriter::wait() {
   if (!impl_->thread.joinable()) return;
   std::optional<trace::Span> span;
-  if (impl_->busy) span.emplace(trace::Name("checkpoint wait"), trace::Name("checkpoint"));
+  if (impl_->busy) span.emplace(trace::Name(trace::span_names::kWaitForSaving), trace::Name("checkpoint"));
   impl_->thread.join();
 }
 

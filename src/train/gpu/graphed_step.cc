@@ -4,6 +4,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/loop/agree.h"
 
 namespace ronde::train {
@@ -59,7 +60,7 @@ void GraphedStep::copy_in(const StepBatch& batch) {
 }
 
 torch::Tensor GraphedStep::launch(Recording& mine, const StepBatch& batch, const Hooks& hooks) {
-  RONDE_SPAN("launch step");
+  RONDE_SPAN(trace::span_names::kLaunchStep);
   copy_in(batch);
   mine.graph.launch();
   hooks.launched();
@@ -67,7 +68,7 @@ torch::Tensor GraphedStep::launch(Recording& mine, const StepBatch& batch, const
 }
 
 void GraphedStep::record(StepKind kind, const StepBatch& batch, const Work& work, const Hooks& hooks) {
-  RONDE_SPAN("record step");
+  RONDE_SPAN(trace::span_names::kRecordStep);
   Recording& mine = recording(kind);
   const auto other = std::ranges::find_if(recordings_, [](const Recording& one) { return one.state.recorded; });
   const StepGraph* const beside = other == recordings_.end() ? nullptr : &other->graph;

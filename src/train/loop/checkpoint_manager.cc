@@ -10,6 +10,7 @@
 #include "ronde/models/tensor_map.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/checkpoint/checkpoint_folder.h"
 #include "ronde/train/checkpoint/checkpoint_optimizer.h"
 #include "ronde/train/optim/finite.h"
@@ -191,7 +192,7 @@ std::optional<TrainingState> CheckpointManager::resume(models::Network& network,
 
 void CheckpointManager::load(const fs::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
                              TrainingState& state) {
-  RONDE_SPAN("load");
+  RONDE_SPAN(trace::span_names::kLoad);
   const Checkpoint checkpoint = load_checkpoint(path);
   models::copy_values(checkpoint.model, models::state_of(network), path.string());
   restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string());

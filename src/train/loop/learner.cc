@@ -11,6 +11,7 @@
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/loop/exchange.h"
 #include "ronde/train/loop/local_sgd.h"
 #include "ronde/train/optim/finite.h"
@@ -205,7 +206,7 @@ torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
   using models::ModuleTrace;
   ModuleTrace* const modules = modules_ ? &*modules_ : nullptr;
   {
-    RONDE_SPAN("forward");
+    RONDE_SPAN(trace::span_names::kForward);
     const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Forward);
     output = forward_in(precision_, *task_.network, part.inputs);
     loss = task_.loss(output, part.targets);
@@ -221,7 +222,7 @@ torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
     // On the CPU it costs nothing to look at once.
     if (part.size() > 0 && (score.is_cpu() || scaling_)) check_loss(number, score[0].item<double>(), part, output);
   }
-  RONDE_SPAN("backward");
+  RONDE_SPAN(trace::span_names::kBackward);
   const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Backward);
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
   const double share = session_.size() / static_cast<double>(part.global_size());

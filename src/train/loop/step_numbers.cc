@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "ronde/parallel/tensor_buffer.h"
+#include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 
 namespace ronde::train {
 
@@ -40,7 +42,10 @@ std::optional<StepNumbers::Read> StepNumbers::read(std::size_t most_left) {
   if (on_their_way_.size() <= most_left) return {};
   Slot slot = std::move(on_their_way_.front());
   on_their_way_.pop_front();
-  slot.arrived.synchronize();
+  if (!slot.arrived.ready()) {
+    RONDE_SPAN(trace::span_names::kWaitForDevice, "wait");
+    slot.arrived.synchronize();
+  }
   Read read{.facts = slot.facts, .values = {}};
   std::copy_n(slot.host.const_data_ptr<double>(), kStepValues, read.values.begin());
   free_.push_back(std::move(slot));

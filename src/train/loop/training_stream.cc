@@ -3,6 +3,9 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
+
 namespace ronde::train {
 
 struct TrainingStream::Guard {
@@ -26,7 +29,9 @@ TrainingStream::~TrainingStream() {
 }
 
 void TrainingStream::synchronize() const {
-  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+  if (!device_.is_cuda()) return;
+  RONDE_SPAN(trace::span_names::kWaitForDevice, "wait");
+  torch::cuda::synchronize(device_.index());
 }
 
 }  // namespace ronde::train

@@ -8,11 +8,13 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/clock.h"
+#include "ronde/device/memory_use.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/core_clock.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 #include "ronde/trace/span.h"
+#include "ronde/trace/span_names.h"
 #include "ronde/train/session/hardware.h"
 
 namespace ronde::train {
@@ -63,10 +65,12 @@ int cores_of_node() {
 RankFacts facts_of(const Session& session) {
   const auto share = topology::memory_limit() / static_cast<std::uint64_t>(session.local_size());
   const std::uint64_t asked = session.settings().get<"memory.limit">();
+  const torch::Device device = session.device();
   return {.bound = bound_cpus(),
           .local_rank = session.local_rank(),
           .memory_limit_bytes = asked > 0 ? std::min(asked, share) : share,
-          .clock_ghz = topology::core_clock_ghz()};
+          .clock_ghz = topology::core_clock_ghz(),
+          .device_memory_bytes = device.is_cuda() ? device::memory_use(device.index()).total_bytes : 0};
 }
 
 }  // namespace
@@ -106,10 +110,12 @@ std::string layers_text(std::span<const models::LayerCost> layers) {
 }
 
 std::string rank_text(const RankFacts& facts) {
-  return text_of({{"bound", facts.bound},
-                  {"local_rank", facts.local_rank},
-                  {"memory_limit_bytes", facts.memory_limit_bytes},
-                  {"clock_ghz", facts.clock_ghz}});
+  Json json = {{"bound", facts.bound},
+               {"local_rank", facts.local_rank},
+               {"memory_limit_bytes", facts.memory_limit_bytes},
+               {"clock_ghz", facts.clock_ghz}};
+  if (facts.device_memory_bytes > 0) json["device_memory_bytes"] = facts.device_memory_bytes;
+  return text_of(json);
 }
 
 std::string stages_text(const std::vector<data::StageStats>& stages, std::int64_t skipped) {
@@ -154,6 +160,18 @@ void TracedClock::step(const trace::Recorder* recorder) {
   if (measured_at_.count() > 0 && now - measured_at_ < kBetween) return;
   measured_at_ = now;
   trace::counter("core clock", topology::core_clock_ghz(std::chrono::microseconds(100)));
+}
+
+void TracedMemory::step(const trace::Recorder* recorder) {
+  constexpr int kFirst = 8;  // in which memory grows to what it will be
+  constexpr std::chrono::seconds kBetween{1};
+  if (!recorder || !recorder->recording() || !device_.is_cuda()) return;
+  const auto now = monotonic_now();
+  if (++steps_ > kFirst && now - asked_at_ < kBetween) return;
+  asked_at_ = now;
+  const device::MemoryUse memory = device::memory_use(device_.index());
+  trace::counter(trace::counter_names::kDeviceMemory,
+                 static_cast<std::int64_t>(memory.total_bytes - memory.free_bytes));
 }
 
 }  // namespace ronde::train

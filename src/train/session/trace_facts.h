@@ -36,6 +36,7 @@ struct RankFacts {
   int local_rank = 0;
   std::uint64_t memory_limit_bytes = 0;  // this rank's share
   double clock_ghz = 0;                  // of the core that it trains on
+  std::uint64_t device_memory_bytes = 0;  // of its GPU; 0: it has none
 };
 std::string rank_text(const RankFacts& facts);  // pure
 
@@ -55,6 +56,19 @@ class TracedClock {
 
  private:
   std::chrono::nanoseconds measured_at_{0};
+};
+
+// The counter "device memory in use" of a training thread, where a GPU trains: of all who use that GPU, as the limit is.
+class TracedMemory {
+ public:
+  explicit TracedMemory(torch::Device device) : device_(device) {}
+  // After a step. Asks in the first few, and then once in a second at most.
+  void step(const trace::Recorder* recorder);
+
+ private:
+  const torch::Device device_;
+  int steps_ = 0;
+  std::chrono::nanoseconds asked_at_{0};
 };
 
 }  // namespace ronde::train

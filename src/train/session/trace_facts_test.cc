@@ -67,6 +67,7 @@ TEST(TraceFacts, TellWhatStagesOfTheInputDid) {
 TEST(TraceFacts, TellWhereARankIs) {
   EXPECT_EQ(json::parse(rank_text({.bound = "0-3", .local_rank = 1, .memory_limit_bytes = 1 << 30, .clock_ghz = 2.5})),
             (json{{"bound", "0-3"}, {"local_rank", 1}, {"memory_limit_bytes", 1 << 30}, {"clock_ghz", 2.5}}));
+  EXPECT_EQ(json::parse(rank_text({.device_memory_bytes = 1 << 30})).at("device_memory_bytes"), 1 << 30);
 }
 
 }  // namespace
