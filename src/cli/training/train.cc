@@ -9,6 +9,7 @@
 #include "ronde/base/text/format.h"
 #include "ronde/cli/training/limits.h"
 #include "ronde/train/job.h"
+#include "ronde/train/optim/optimizer_names.h"
 #include "ronde/train/recipes.h"
 
 namespace ronde::cli {
@@ -16,7 +17,7 @@ namespace {
 
 struct TrainFlags {
   std::string recipe;
-  bool list = false, print = false;
+  bool list = false, print = false, optimizers = false;
 };
 
 int list_recipes() {
@@ -27,6 +28,10 @@ int list_recipes() {
 
 int train(const TrainFlags& flags, const Context& context) {
   if (flags.list) return list_recipes();
+  if (flags.optimizers) {
+    fmt::print("{}", train::optimizer_table());
+    return 0;
+  }
   if (flags.recipe.empty()) throw Error::bad_input("which recipe? A file, or one of 'ronde train --list'");
   const auto recipe = train::find_recipe(flags.recipe);
   if (flags.print) {
@@ -43,6 +48,7 @@ void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   CLI::App* train_command = app.get_subcommand("train");
   train_command->add_option("RECIPE", flags->recipe, "A TOML file, or the name of one that is built in");
   train_command->add_flag("--list", flags->list, "The recipes that are built in, and what they are after");
+  train_command->add_flag("--optimizers", flags->optimizers, "The optimizers that optimizer.name may choose from");
   train_command->add_flag("--print", flags->print, "The recipe itself, to begin one's own with");
   train_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return train(*flags, context); }; });

@@ -1,6 +1,7 @@
 #include "ronde/train/gpu/graph_rules.h"
 
-#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
+#include "ronde/train/optim/optimizer_names.h"
 
 namespace ronde::train {
 namespace {
@@ -24,9 +25,9 @@ std::string why_no_graph(const GraphFacts& facts) {
   if (!facts.why_no_graphs.empty()) return facts.why_no_graphs;
   if (!facts.fused)
     return fmt::format(
-        "steps of optimizer.name = {} ask the host for the learning rate (sgd, adam and adamw need not, "
-        "where optimizer.fused is not off)",
-        facts.optimizer);
+        "steps of optimizer.name = {} ask the host for the learning rate ({} need not, where optimizer.fused is not "
+        "off)",
+        facts.optimizer, join(fused_optimizers(), ", "));
   if (facts.f16_on_host) return "with this optimizer the host looks for overflows of f16";
   if (facts.traced_modules) return "trace.modules and trace.operators look at each layer as it runs";
   if (facts.recompute) return "model.recompute asks for the state of random numbers in each pass";
