@@ -9,6 +9,7 @@
 #include "ronde/train/limits/machine_rates.h"
 #include "ronde/train/loop/agree.h"
 #include "ronde/train/loop/resume_rules.h"
+#include "ronde/train/optim/optimizer_names.h"
 #include "ronde/train/session/hardware.h"
 #include "ronde/train/session/interrupt.h"
 #include "ronde/train/trainer.h"
@@ -44,6 +45,7 @@ int as_one_of_many(const Settings& settings, Work work) {
 }  // namespace
 
 int run_training(const Settings& settings, const Log& log) {
+  require_optimizer(settings.get<"optimizer.name">());  // before samples are looked for
   const TimeLimit limit(monotonic_now(), time_left(settings, std::chrono::system_clock::now()));
   return as_one_of_many(with_consequences(settings), [&](Session& session) {
     announce_arithmetic(session, log);

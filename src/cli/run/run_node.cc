@@ -200,8 +200,11 @@ int run_staged(const NodeFlags& flags, launch::Job job, const Context& context) 
 
 int run_where(const std::string& which) {
   const auto processes = launch::choose_job(launch::running_ranks(), which);
-  if (processes.empty()) fmt::print("you have no running jobs on {}\
-", topology::host_name());
+  if (processes.empty())
+    fmt::print(
+        "you have no running jobs on {}\
+",
+        topology::host_name());
   fmt::print("{}", launch::describe_placements(processes));
   for (const launch::RankProcess& process : processes)
     if (!launch::stray_threads(process).empty()) return 1;

@@ -9,6 +9,7 @@
 #include "ronde/base/text/format.h"
 #include "ronde/cli/training/limits.h"
 #include "ronde/train/job.h"
+#include "ronde/train/optim/optimizer_names.h"
 #include "ronde/train/recipes.h"
 
 namespace ronde::cli {
@@ -16,7 +17,7 @@ namespace {
 
 struct TrainFlags {
   std::string recipe;
-  bool list = false, print = false;
+  bool list = false, print = false, optimizers = false;
 };
 
 int list_recipes() {
@@ -27,6 +28,10 @@ int list_recipes() {
 
 int train(const TrainFlags& flags, const Context& context) {
   if (flags.list) return list_recipes();
+  if (flags.optimizers) {
+    fmt::print("{}", train::optimizer_table());
+    return 0;
+  }
   if (flags.recipe.empty()) throw Error::bad_input("missing recipe: a TOML file, or one of 'ronde train --list'");
   const auto recipe = train::find_recipe(flags.recipe);
   if (flags.print) {
@@ -43,6 +48,7 @@ void add_train(CLI::App& app, std::function<int(const Context&)>& command) {
   CLI::App* train_command = app.get_subcommand("train");
   train_command->add_option("RECIPE", flags->recipe, "TOML file, or the name of a built-in recipe");
   train_command->add_flag("--list", flags->list, "List the built-in recipes and what each is for");
+  train_command->add_flag("--optimizers", flags->optimizers, "List the optimizers for optimizer.name");
   train_command->add_flag("--print", flags->print, "Print the recipe, to start your own from");
   train_command->callback(
       [&command, flags] { command = [flags](const Context& context) { return train(*flags, context); }; });

@@ -14,9 +14,8 @@ void check(const AugmentOptions& augment) {
                      augment.width <= kMost;
   if (!sizes || augment.channels < 1 || augment.channels > static_cast<int>(PixelScale::kChannels) ||
       augment.pictures < 0)
-    throw Error::bad_input("cannot make {} pictures of {} x {} pixels with {} channels from {} x {}",
-                           augment.pictures, augment.height, augment.width, augment.channels, augment.from_height,
-                           augment.from_width);
+    throw Error::bad_input("cannot make {} pictures of {} x {} pixels with {} channels from {} x {}", augment.pictures,
+                           augment.height, augment.width, augment.channels, augment.from_height, augment.from_width);
 }
 
 // Reads one picture by its augmentation.

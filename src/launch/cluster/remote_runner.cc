@@ -16,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLinger = 1s;    // see Runner
+constexpr auto kLinger = 1s;      // see Runner
 constexpr auto kEndTimeout = 5s;  // with a launcher that was told to end
-constexpr auto kReport = 2s;    // beyond the grace time, for a rank that has used it up to say so
+constexpr auto kReport = 2s;      // beyond the grace time, for a rank that has used it up to say so
 
 }  // namespace
 

@@ -86,11 +86,12 @@ TEST(Computation, AFasterPrecisionIsAdviceWithACeiling) {
 // Steps of 62 ms, of which the host is busy nearly always.
 Json document_with_device(std::int64_t kernels, std::int64_t in_collectives) {
   const tests::Folder folder;
-  testing::generate({.folder = folder.path(),
-                     .ranks = 2,
-                     .steps = 20,
-                     .shape = {.layers = 1, .buckets = 0, .kernels = kernels, .device_waits = in_collectives},
-                     .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"}}});
+  testing::generate(
+      {.folder = folder.path(),
+       .ranks = 2,
+       .steps = 20,
+       .shape = {.layers = 1, .buckets = 0, .kernels = kernels, .device_waits = in_collectives},
+       .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"}}});
   return document_of({folder.path()}, {});
 }
 
@@ -101,8 +102,8 @@ TEST(Devices, TheirsIsTheHeadline) {
   EXPECT_NEAR(device, 0.64, 0.02);
   EXPECT_NE(document["state"], "good");
   const auto verdict = document["verdict"].get<std::string>();
-  EXPECT_TRUE(verdict.starts_with(fmt::format("Training reaches {:.0f} % of what the devices of these 2 ranks could do",
-                                              100 * device)))
+  EXPECT_TRUE(verdict.starts_with(
+      fmt::format("Training reaches {:.0f} % of what the devices of these 2 ranks could do", 100 * device)))
       << verdict;
   for (const Json& advice : document["advice"]) EXPECT_LE(advice["gain"].get<double>(), 1 - device + 1e-9) << advice;
 }

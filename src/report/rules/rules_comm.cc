@@ -211,8 +211,9 @@ double exposed_on_devices(const Evidence& evidence) {
 Advice for_devices(const Evidence& evidence, const StepBuckets& buckets) {
   Advice advice{.rule = "communication", .title = "Collectives on the devices take time that nothing hides"};
   advice.gain = exposed_on_devices(evidence);
-  advice.evidence = fmt::format("Devices are busy with collectives and copies, and compute nothing, for {} of the time.",
-                                percent_text(advice.gain));
+  advice.evidence =
+      fmt::format("Devices are busy with collectives and copies, and compute nothing, for {} of the time.",
+                  percent_text(advice.gain));
   choose_remedy(evidence, buckets, advice);
   advice.because = "data take their time between the devices";
   return advice;

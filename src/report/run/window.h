@@ -43,8 +43,8 @@ std::int64_t length(const Ranges& ranges);
 // Where a lane's spans of these names are, as one set.
 Ranges ranges_of(const trace::Run& run, const trace::Lane& lane, std::initializer_list<std::string_view> names);
 
-// Where a training thread waited for input, and for other ranks; apart from one another. And for its device, which works
-// for it meanwhile: that is no waiting of the rank.
+// Where a training thread waited for input, and for other ranks; apart from one another. And for its device, which
+// works for it meanwhile: that is no waiting of the rank.
 struct Waits {
   Ranges input = {}, communication = {}, device = {};
 };

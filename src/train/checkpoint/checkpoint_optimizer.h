@@ -14,8 +14,8 @@ using NamedParameters = torch::OrderedDict<std::string, torch::Tensor>;  // netw
 
 // The tensors share the optimizer's memory. A parameter that was never stepped has none.
 // REQUIRES: nobody steps the optimizer meanwhile.
-// FAILS WITH: BadInput for an optimizer other than SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb, or one that has
-// a parameter without a name.
+// FAILS WITH: BadInput for an optimizer that is none of those in optim/entries, or one that has a parameter without a
+// name.
 models::TensorMap state_tensors(const torch::optim::Optimizer& optimizer, const NamedParameters& parameters);
 
 // Puts copies of them into an optimizer of the same kind, in place of what it has; each in the layout and on the device

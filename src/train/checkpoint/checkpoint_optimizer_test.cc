@@ -133,7 +133,7 @@ TEST(OptimizerState, OfOthersIsRefused) {
   auto net = network();
   torch::optim::LBFGS lbfgs(net->parameters());
   EXPECT_EQ(tests::failure([&] { state_tensors(lbfgs, net->named_parameters()); }),
-            "cannot save the state of this optimizer; supported are SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb");
+            "cannot save the state of this optimizer; supported are sgd, adam, adamw, rmsprop, adagrad, lars, lamb");
   torch::optim::SGD foreign(std::vector<torch::Tensor>{torch::ones({3})}, 0.1);
   EXPECT_EQ(tests::failure([&] { state_tensors(foreign, net->named_parameters()); }),
             "parameter 1 of the optimizer, of shape [3], does not belong to this model");

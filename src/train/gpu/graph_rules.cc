@@ -1,6 +1,7 @@
 #include "ronde/train/gpu/graph_rules.h"
 
-#include "ronde/base/text/format.h"
+#include "ronde/base/text/text.h"
+#include "ronde/train/optim/optimizer_names.h"
 
 namespace ronde::train {
 namespace {
@@ -23,9 +24,9 @@ std::string why_no_graph(const GraphFacts& facts) {
   if (!facts.why_no_graphs.empty()) return facts.why_no_graphs;
   if (!facts.fused)
     return fmt::format(
-        "optimizer.name = {} reads the learning rate from the host in each step (sgd, adam and adamw do not, unless "
-        "optimizer.fused is off)",
-        facts.optimizer);
+        "optimizer.name = {} reads the learning rate from the host in each step ({} do not, unless optimizer.fused is "
+        "off)",
+        facts.optimizer, join(fused_optimizers(), ", "));
   if (facts.f16_on_host) return "with this optimizer the host checks for overflows of f16";
   if (facts.traced_modules) return "trace.modules and trace.operators observe each layer as it runs";
   if (facts.recompute) return "model.recompute reads the random number state in each pass";

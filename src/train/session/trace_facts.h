@@ -34,8 +34,8 @@ std::string layers_text(std::span<const models::LayerCost> layers);
 struct RankFacts {
   std::string bound = {};  // the cpus that its threads may use, "0-3"; empty: any of the node
   int local_rank = 0;
-  std::uint64_t memory_limit_bytes = 0;  // this rank's share
-  double clock_ghz = 0;                  // of the core that it trains on
+  std::uint64_t memory_limit_bytes = 0;   // this rank's share
+  double clock_ghz = 0;                   // of the core that it trains on
   std::uint64_t device_memory_bytes = 0;  // of its GPU; 0: it has none
 };
 std::string rank_text(const RankFacts& facts);  // pure
@@ -58,7 +58,8 @@ class TracedClock {
   std::chrono::nanoseconds measured_at_{0};
 };
 
-// The counter "device memory in use" of a training thread, where a GPU trains: of all who use that GPU, as the limit is.
+// The counter "device memory in use" of a training thread, where a GPU trains: of all who use that GPU, as the limit
+// is.
 class TracedMemory {
  public:
   explicit TracedMemory(torch::Device device) : device_(device) {}

@@ -9,6 +9,7 @@
 #include "ronde/base/text/text.h"
 #include "ronde/data/order/split.h"
 #include "ronde/data/source.h"
+#include "ronde/train/optim/optimizer_names.h"
 #include "ronde/train/schedule.h"
 
 namespace ronde::train {
@@ -16,8 +17,9 @@ namespace {
 
 using data::Preparation;
 
-// Who knows whether a setting counts: all settings, the facts, and its own text.
+// Who knows whether a setting counts: all settings, the facts, and its own key and text.
 struct Case {
+  std::string_view key;
   const Settings& settings;
   const UseFacts& facts;
   const std::string& text;
@@ -69,16 +71,17 @@ std::optional<std::string> need_pictures(const Case& one, bool nothing_asked,
   return unless(nothing_asked || one.any(these), what(one));
 }
 
-using Names = std::initializer_list<std::string>;
+using Names = std::vector<std::string>;
 
-std::optional<std::string> only_for(const char* key, const std::string& name, Names these) {
+std::optional<std::string> only_for(const char* key, const std::string& name, const Names& these) {
   const bool counts = std::ranges::find(these, name) != these.end();
-  return unless(counts, fmt::format("{} is {}, but this setting is for {}", key, name, join(std::vector(these), ", ")));
+  return unless(counts, fmt::format("{} is {}, but this setting is for {}", key, name, join(these, ", ")));
 }
-std::optional<std::string> for_optimizers(const Case& one, Names these) {
-  return only_for("optimizer.name", one.settings.get<"optimizer.name">(), these);
+// One of the settings that some optimizers read.
+std::optional<std::string> for_its_optimizers(const Case& one) {
+  return only_for("optimizer.name", one.settings.get<"optimizer.name">(), optimizers_with(one.key));
 }
-std::optional<std::string> for_schedules(const Case& one, Names these) {
+std::optional<std::string> for_schedules(const Case& one, const Names& these) {
   return only_for("schedule.name", one.settings.get<"schedule.name">(), these);
 }
 
@@ -187,23 +190,18 @@ constexpr auto kRules = std::to_array<Rule>({
        return unless(one.facts.has_norms || one.text == "none",
                      one.settings.get<"model.name">() + " has no batch norms");
      }},
-    {"optimizer.beta2", "optimizer.name", Matter::Result,
-     [](const Case& one) { return for_optimizers(one, {"adam", "adamw", "lamb"}); }},
+    {"optimizer.beta2", "optimizer.name", Matter::Result, for_its_optimizers},
     {"optimizer.lr_batch", "optimizer.lr_scaling", Matter::Result,
      [](const Case& one) {
        return unless(one.settings.get<"optimizer.lr_scaling">() != "none", "optimizer.lr_scaling is none");
      }},
     {"optimizer.momentum", "optimizer.name", Matter::Result,
-     [](const Case& one) {
-       return one.is(0) ? std::nullopt
-                        : for_optimizers(one, {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb"});
-     }},
+     [](const Case& one) { return one.is(0) ? std::nullopt : for_its_optimizers(one); }},
     {"optimizer.momentum_correction", "optimizer.name", Matter::Result,
-     [](const Case& one) { return is_off(one) ? std::nullopt : for_optimizers(one, {"lars"}); }},
+     [](const Case& one) { return is_off(one) ? std::nullopt : for_its_optimizers(one); }},
     {"optimizer.nesterov", "optimizer.name", Matter::Result,
-     [](const Case& one) { return is_off(one) ? std::nullopt : for_optimizers(one, {"sgd", "lars"}); }},
-    {"optimizer.trust", "optimizer.name", Matter::Result,
-     [](const Case& one) { return for_optimizers(one, {"lars"}); }},
+     [](const Case& one) { return is_off(one) ? std::nullopt : for_its_optimizers(one); }},
+    {"optimizer.trust", "optimizer.name", Matter::Result, for_its_optimizers},
     {"schedule.end", "schedule.name", Matter::Result,
      [](const Case& one) { return for_schedules(one, {"cosine", "polynomial", "onecycle"}); }},
     {"schedule.factor", "schedule.name", Matter::Result,
@@ -265,7 +263,7 @@ std::vector<Unused> unused_settings(const Settings& settings, const UseFacts& fa
     const Settings::Entry& entry = entry_of(settings, rule.key);
     const int layer = layer_of(settings, entry.origin);
     if (layer == 0) continue;
-    const auto why = rule.why({settings, facts, entry.text});
+    const auto why = rule.why({rule.key, settings, facts, entry.text});
     if (!why) continue;
     const bool overtaken = layer < layer_of(settings, entry_of(settings, rule.by).origin);
     unused.push_back({.key = std::string(rule.key),

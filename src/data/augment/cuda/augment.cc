@@ -21,8 +21,7 @@ bool can_augment_on_gpu() {
 void detail::augment_on_gpu(const device::Stream& stream, const AugmentOptions& augment, const std::uint8_t* from,
                             const Augmentation* augmentations, void* into) {
   if (cuda::augment_blocks(augment.pictures, augment.height) > std::numeric_limits<std::int32_t>::max())
-    throw Error::bad_input("{} pictures of {} rows are too many for one GPU launch", augment.pictures,
-                           augment.height);
+    throw Error::bad_input("{} pictures of {} rows are too many for one GPU launch", augment.pictures, augment.height);
   cuda::AugmentWork work{.from = from,
                          .augmentations = reinterpret_cast<const cuda::Augmentation*>(augmentations),
                          .into = into,
