@@ -1,7 +1,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/log.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/dataset.h"
 #include "ronde/data/settings.h"
 #include "ronde/data/tools/advice.h"
@@ -32,19 +32,19 @@ class Sentences {
   explicit Sentences(Log log) : log_(std::move(log)) {}
   void add(const std::string& sentence) {
     log_.warn("{}", sentence);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (all_.size() < kMost) all_.push_back(sentence);
   }
   std::vector<std::string> all() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return all_;
   }
 
  private:
   static constexpr std::size_t kMost = 1000;
   const Log log_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> all_;
+  mutable Mutex mutex_;
+  std::vector<std::string> all_ RONDE_GUARDED_BY(mutex_);
 };
 
 // A pipeline that several Python threads may hold, and that ends with a sentence rather than with its recorder. Waits
@@ -78,7 +78,7 @@ class OpenPipeline {
     {
       const py::gil_scoped_release unlocked;
       const trace::Span span(trace::span_names::kWaitForInput);
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       sample = pipeline().next();
     }
     if (!sample) return {};
@@ -89,7 +89,7 @@ class OpenPipeline {
   template <class Question>
   auto ask(const Question& question) {
     const py::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return question(pipeline());
   }
 
@@ -98,7 +98,7 @@ class OpenPipeline {
 
   void close(const std::string& why) {
     const py::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!pipeline_) return;
     pipeline_.reset();
     closed_ = why;
@@ -111,16 +111,16 @@ class OpenPipeline {
   }
 
  private:
-  data::Pipeline& pipeline() {
+  data::Pipeline& pipeline() RONDE_REQUIRES(mutex_) {
     if (!pipeline_) throw Error::bad_input("{}: open another", closed_);
     return *pipeline_;
   }
 
   std::shared_ptr<Sentences> sentences_;
   bool recorded_ = false;
-  std::mutex mutex_;
-  std::optional<data::Pipeline> pipeline_;
-  std::string closed_;
+  Mutex mutex_;
+  std::optional<data::Pipeline> pipeline_ RONDE_GUARDED_BY(mutex_);
+  std::string closed_ RONDE_GUARDED_BY(mutex_);
 };
 
 double seconds(std::chrono::nanoseconds time) {

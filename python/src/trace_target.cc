@@ -43,7 +43,7 @@ struct TraceTarget::Thread {
   ~Thread() {
     if (!scope) return;
     TraceTarget& target = of_process();
-    const std::lock_guard lock(target.mutex_);
+    const Lock lock(target.mutex_);
     if (target.threads_.erase(this) == 0) static_cast<void>(scope.release());
     scope.reset();
   }
@@ -75,8 +75,13 @@ bool TraceTarget::attach_thread() {
   trace::Recorder* const found = recorder();
   if (!found) return false;
   Thread& thread = Thread::of_this_thread();
-  const std::string name = own_ && threads_.empty() ? "training" : thread_name();
-  const std::lock_guard lock(mutex_);
+  bool first = false;
+  {
+    const Lock lock(mutex_);
+    first = threads_.empty();
+  }
+  const std::string name = own_ && first ? "training" : thread_name();  // asks Python: not with the mutex held
+  const Lock lock(mutex_);
   static_cast<void>(thread.scope.release());  // of a recorder that has gone
   thread.scope = std::make_unique<trace::Scope>(*found, name);
   thread.log = &trace::detail::current_log;
@@ -108,7 +113,7 @@ void TraceTarget::end() {
 void TraceTarget::forget() {
   close_recorded_pipelines();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (Thread* const thread : std::exchange(threads_, {})) *thread->log = nullptr;
   }
   names_->by_object.clear();

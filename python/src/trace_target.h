@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <set>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/trace/recorder.h"
 
 namespace ronde::python {
@@ -38,8 +38,8 @@ class TraceTarget {
   TraceTarget();
 
   std::unique_ptr<trace::Recorder> own_;
-  std::mutex mutex_;  // threads end without Python's lock
-  std::set<Thread*> threads_;
+  Mutex mutex_;  // threads end without Python's lock
+  std::set<Thread*> threads_ RONDE_GUARDED_BY(mutex_);
   std::unique_ptr<Names> names_;
 };
 

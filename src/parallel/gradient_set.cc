@@ -74,7 +74,8 @@ struct GradientSet::Followed {
 GradientSet::GradientSet(const NamedTensors& names, comm::Group group, DistributedOptions options)
     : group_(std::move(group)),
       wire_(std::make_unique<Wire>(wire_of(options, group_.size()))),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      accumulate_(options_.accumulate) {
   std::set<std::string> seen;
   for (const auto& [name, parameter] : names) {
     if (!seen.insert(name).second) throw Error::bad_input("two parameters have the name '{}'", name);
@@ -102,7 +103,7 @@ void GradientSet::add(const torch::Tensor& parameter) {
 }
 
 void GradientSet::follow(const std::vector<torch::Tensor>& parameters) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::size_t before = all_.size();
   for (const auto& one : all_) one->followed = one->active = false;
   for (const torch::Tensor& parameter : parameters) {
@@ -139,7 +140,7 @@ std::vector<std::vector<std::size_t>> GradientSet::cut_into_groups() const {
 }
 
 void GradientSet::begin_round() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   forget_round();
 }
 
@@ -157,24 +158,24 @@ void GradientSet::forget_round() {
 }
 
 bool GradientSet::any() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return any_;
 }
 
 bool GradientSet::reduced() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return reduced_;
 }
 
 std::string GradientSet::first_on_its_way() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = std::ranges::find_if(all_, [](const auto& one) { return one->gradient.travels(); });
   return found == all_.end() ? "" : (*found)->gradient.name();
 }
 
 void GradientSet::made(std::size_t index) {
   if (options_.in_backward) begin_pass();
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Followed& one = *all_[index];
   Gradient& gradient = one.gradient;
   if (!one.followed || paused_) return;
@@ -187,10 +188,10 @@ void GradientSet::made(std::size_t index) {
   if (reduced_ || gradient.complete) refuse_one_more(gradient);
   any_ = true;
   // A rank that is alone has no share to compare with the whole batch, but the first of several passes.
-  if (measuring_ && gradient.passes == (alone() ? 1 : options_.accumulate)) take_norm(gradient);
-  if (recorded_ && gradient.passes == options_.accumulate) recorded_->made(gradient.parameter());
+  if (measuring_ && gradient.passes == (alone() ? 1 : accumulate_)) take_norm(gradient);
+  if (recorded_ && gradient.passes == accumulate_) recorded_->made(gradient.parameter());
   if (!goes_now(one)) {
-    if (gradient.passes > options_.accumulate && !options_.in_backward) refuse_one_more(gradient);
+    if (gradient.passes > accumulate_ && !options_.in_backward) refuse_one_more(gradient);
     return;
   }
   gradient.complete = true;
@@ -203,7 +204,7 @@ void GradientSet::made(std::size_t index) {
 // Whether this was the last piece of a gradient.
 bool GradientSet::goes_now(const Followed& one) const {
   if (alone() || recorded_) return false;
-  return one.gradient.passes == (options_.in_backward ? one.pieces : options_.accumulate);
+  return one.gradient.passes == (options_.in_backward ? one.pieces : accumulate_);
 }
 
 void GradientSet::refuse_one_more(const Gradient& gradient) const {
@@ -216,12 +217,12 @@ void GradientSet::refuse_one_more(const Gradient& gradient) const {
       "the gradient of '{}' was computed {} since the last step(), but a step has {}: call step() after backward(), or "
       "set accumulate (backward_passes_per_step) to the number of backward passes per step",
       gradient.name(), reduced_ ? "after synchronize()" : fmt::format("{} times", gradient.passes),
-      options_.accumulate == 1 ? "one backward pass" : fmt::format("{} backward passes", options_.accumulate));
+      accumulate_ == 1 ? "one backward pass" : fmt::format("{} backward passes", accumulate_));
 }
 
 void GradientSet::begin_pass() {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (paused_ || std::exchange(in_pass_, true)) return;
     forget_round();
   }
@@ -235,14 +236,14 @@ void GradientSet::end_pass() {
     no_pass();
     throw;
   }
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (options_.same_graph)
     for (const auto& one : all_) one->pieces = one->gradient.passes;
   in_pass_ = false;
 }
 
 void GradientSet::no_pass() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   in_pass_ = false;
 }
 
@@ -256,17 +257,17 @@ void GradientSet::telling(const std::function<void()>& work) const {
 }
 
 void GradientSet::set_accumulate(int passes) {
-  std::lock_guard lock(mutex_);
-  options_.accumulate = passes;
+  const Lock lock(mutex_);
+  accumulate_ = passes;
 }
 
 void GradientSet::pause(bool on) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   paused_ = on;
 }
 
 void GradientSet::set_factor(double factor) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   factor_ = factor;
 }
 
@@ -276,18 +277,18 @@ void GradientSet::take_norm(Gradient& gradient) {
 }
 
 void GradientSet::measure(bool on) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   measuring_ = on;
 }
 
 torch::Tensor GradientSet::local_squared_norm() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return detail::sum_of(squares_);
 }
 
 // They are the same on all ranks, so each looks at a part.
 torch::Tensor GradientSet::part_of_reduced_norm() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<torch::Tensor> squares;
   for (const auto& one : all_)
     if (one->active && one->gradient.presence() != Presence::None)
@@ -365,13 +366,13 @@ NamedTensors GradientSet::active() const {
 
 std::string GradientSet::first_missing() const {
   for (const auto& one : all_)
-    if (one->active && (one->gradient.passes != options_.accumulate || one->gradient.presence() != Presence::Dense))
+    if (one->active && (one->gradient.passes != accumulate_ || one->gradient.presence() != Presence::Dense))
       return one->gradient.name();
   return {};
 }
 
 void GradientSet::reduce_by(ReduceBucket reduce) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   recorded_ = nullptr;
   if (!reduce) return;
   if (any_ && !reduced_) throw Error::bad_input("gradients of a backward pass have not been used by step() yet");
@@ -383,18 +384,18 @@ void GradientSet::reduce_by(ReduceBucket reduce) {
 }
 
 std::vector<std::vector<torch::Tensor>> GradientSet::buckets() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return RecordedRound(active(), nullptr).parameters();
 }
 
 std::string GradientSet::why_not_reduced_by() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (missing_.empty()) return {};
   return fmt::format("'{}' does not have a dense gradient in each backward pass", missing_);
 }
 
 void GradientSet::reduce() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (recorded_) {
     recorded_->reduce();
   } else if (!alone()) {

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include <torch/torch.h>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/group.h"
 #include "ronde/parallel/distributed_optimizer.h"
 
@@ -74,43 +74,47 @@ class GradientSet {
   struct Followed;
 
   bool alone() const { return group_.size() == 1 || options_.local; }
-  void add(const torch::Tensor& parameter);
-  void forget_round();
-  void refuse_one_more(const detail::Gradient& gradient) const;
-  bool goes_now(const Followed& one) const;
+  void add(const torch::Tensor& parameter) RONDE_REQUIRES(mutex_);
+  void forget_round() RONDE_REQUIRES(mutex_);
+  void refuse_one_more(const detail::Gradient& gradient) const RONDE_REQUIRES(mutex_);
+  bool goes_now(const Followed& one) const RONDE_REQUIRES(mutex_);
   void end_pass();
   void telling(const std::function<void()>& work) const;  // errors to options_.on_error, inside a backward pass
   void made(std::size_t index);                           // on the thread of the backward pass
-  void take_norm(detail::Gradient& gradient);
-  void hand_over(std::size_t index);
-  void submit(const std::vector<std::size_t>& indices);
-  NamedTensors active() const;
-  std::string first_missing() const;
-  void tell_presence();
-  void agree_on_presence();
-  std::vector<std::vector<std::size_t>> cut_into_groups() const;
-  std::string name_of(const torch::Tensor& parameter) const;
+  void take_norm(detail::Gradient& gradient) RONDE_REQUIRES(mutex_);
+  void hand_over(std::size_t index) RONDE_REQUIRES(mutex_);
+  void submit(const std::vector<std::size_t>& indices) RONDE_REQUIRES(mutex_);
+  NamedTensors active() const RONDE_REQUIRES(mutex_);
+  std::string first_missing() const RONDE_REQUIRES(mutex_);
+  void tell_presence() RONDE_REQUIRES(mutex_);
+  void agree_on_presence() RONDE_REQUIRES(mutex_);
+  std::vector<std::vector<std::size_t>> cut_into_groups() const RONDE_REQUIRES(mutex_);
+  std::string name_of(const torch::Tensor& parameter) const RONDE_REQUIRES(mutex_);
 
   std::unordered_map<const void*, std::string> names_;
   const comm::Group group_;
   const std::unique_ptr<const detail::Wire> wire_;
-  DistributedOptions options_;
+  const DistributedOptions options_;
 
-  mutable std::mutex mutex_;  // backward passes on GPUs have threads of their own
-  std::vector<std::unique_ptr<Followed>> all_;
-  std::unordered_map<const void*, std::size_t> index_;  // by parameter
-  std::vector<std::vector<std::size_t>> groups_;        // of parameters that travel together
-  std::size_t active_ = 0;                              // parameters that may get a gradient,
-  std::size_t complete_ = 0;                            // and those that have theirs
-  std::vector<std::int64_t> presence_;
-  comm::Handle presence_told_;
-  bool any_ = false, reduced_ = false;
-  std::string missing_;  // a parameter to which not each pass of the last round gave a gradient; empty: none
-  bool paused_ = false, in_pass_ = false;
-  double factor_ = 1.0;
-  bool measuring_ = false;
-  std::unique_ptr<detail::RecordedRound> recorded_;  // where somebody else reduces
-  std::vector<torch::Tensor> squares_;               // of the norms that have been taken
+  mutable Mutex mutex_;                      // backward passes on GPUs have threads of their own
+  int accumulate_ RONDE_GUARDED_BY(mutex_);  // backward passes per round
+  std::vector<std::unique_ptr<Followed>> all_ RONDE_GUARDED_BY(mutex_);
+  std::unordered_map<const void*, std::size_t> index_ RONDE_GUARDED_BY(mutex_);  // by parameter
+  std::vector<std::vector<std::size_t>> groups_ RONDE_GUARDED_BY(mutex_);        // of parameters that travel together
+  std::size_t active_ RONDE_GUARDED_BY(mutex_) = 0;                              // parameters that may get a gradient,
+  std::size_t complete_ RONDE_GUARDED_BY(mutex_) = 0;                            // and those that have theirs
+  std::vector<std::int64_t> presence_ RONDE_GUARDED_BY(mutex_);
+  comm::Handle presence_told_ RONDE_GUARDED_BY(mutex_);
+  bool any_ RONDE_GUARDED_BY(mutex_) = false;
+  bool reduced_ RONDE_GUARDED_BY(mutex_) = false;
+  std::string missing_
+      RONDE_GUARDED_BY(mutex_);  // a parameter to which not each pass of the last round gave a gradient; empty: none
+  bool paused_ RONDE_GUARDED_BY(mutex_) = false;
+  bool in_pass_ RONDE_GUARDED_BY(mutex_) = false;
+  double factor_ RONDE_GUARDED_BY(mutex_) = 1.0;
+  bool measuring_ RONDE_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<detail::RecordedRound> recorded_ RONDE_GUARDED_BY(mutex_);  // where somebody else reduces
+  std::vector<torch::Tensor> squares_ RONDE_GUARDED_BY(mutex_);               // of the norms that have been taken
 };
 
 }  // namespace ronde::parallel

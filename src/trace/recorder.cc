@@ -6,14 +6,14 @@
 #include <atomic>
 #include <bit>
 #include <limits>
-#include <mutex>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/format.h"
 #include "ronde/trace/file/writer.h"
-#include "ronde/trace/record/thread_log.h"
+#include "ronde/trace/record/log_book.h"
 #include "ronde/trace/record/wake.h"
 #include "ronde/trace/span.h"
 
@@ -40,7 +40,7 @@ class SwitchHistory {
  public:
   // REQUIRES: times do not go back, and the writes of one thread only at a time.
   void add(std::int64_t ns, bool on) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (switches_.size() == kMost) switches_.erase(switches_.begin());
     switches_.push_back({ns, on});
     last_ns_ = ns;
@@ -49,7 +49,7 @@ class SwitchHistory {
   bool was_on(std::int64_t ns, const std::atomic<bool>& now) const {
     const bool on = now;  // first: it changes after last_ns_ has
     if (ns >= last_ns_) return on;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto next = std::ranges::upper_bound(switches_, ns, {}, &Switch::ns);
     return next == switches_.end() ? switches_.back().on : !next->on;
   }
@@ -62,8 +62,8 @@ class SwitchHistory {
   static constexpr std::size_t kMost = 64;
 
   std::atomic<std::int64_t> last_ns_{std::numeric_limits<std::int64_t>::min()};
-  mutable std::mutex mutex_;
-  std::vector<Switch> switches_;  // guarded by mutex_; each the opposite of the one before
+  mutable Mutex mutex_;
+  std::vector<Switch> switches_ RONDE_GUARDED_BY(mutex_);  // each the opposite of the one before
 };
 
 Slot timed(Slot::Kind kind, std::uint32_t track, Name name, std::int64_t ns) {
@@ -75,13 +75,16 @@ Slot timed(Slot::Kind kind, std::uint32_t track, Name name, std::int64_t ns) {
 
 struct Recorder::Impl {
   explicit Impl(RecorderOptions given);
-  ~Impl() { end_step(); }
+  ~Impl() {
+    const Lock lock(control);
+    end_step();
+  }
 
-  template <class Change>
-  void change_switch(Change&& change);
-  void end_step();
-  void begin_step_locked(std::int64_t n);
-  void end_step_locked();
+  // Recording is on when it was started, its window is open, and nothing has failed.
+  bool wanted() const RONDE_REQUIRES(control) { return started && window_open && !failed; }
+  void update_switch() RONDE_REQUIRES(control);
+  void begin_step(std::int64_t n) RONDE_REQUIRES(control);
+  void end_step() RONDE_REQUIRES(control);
   // Runs `record` with a log that this thread may use: its own, or the common one under its lock.
   template <class Record>
   void with_log(Record&& record);
@@ -96,25 +99,27 @@ struct Recorder::Impl {
   std::atomic<std::uint32_t> next_track{kStepTrack + 1};
   detail::LogBook logs{{recording, clock, wake}, options.bytes};
 
-  std::mutex common_mutex;  // guards what is recorded with `common`
-  detail::ThreadLog& common{logs.open({.name = "recorder"})};
+  Mutex common_mutex;
+  detail::ThreadLog& common RONDE_GUARDED_BY(common_mutex){logs.open({.name = "recorder"})};
 
-  std::mutex control;  // guards the switches: recording is on when the first two are and the third is not
-  bool started = options.started;
-  bool window_open = options.steps.open_before_first_step();
-  bool failed = false;
-  bool step_open = false;
-  std::function<void(bool)> listener;
+  Mutex control;
+  bool started RONDE_GUARDED_BY(control) = options.started;
+  bool window_open RONDE_GUARDED_BY(control) = options.steps.open_before_first_step();
+  bool failed RONDE_GUARDED_BY(control) = false;
+  bool step_open RONDE_GUARDED_BY(control) = false;
+  std::function<void(bool)> listener RONDE_GUARDED_BY(control);
 
-  std::mutex names_mutex;
-  std::unordered_set<std::string> names;  // its texts stay where they are
+  Mutex names_mutex;
+  std::unordered_set<std::string> names RONDE_GUARDED_BY(names_mutex);  // its texts stay where they are
 
   detail::Writer writer;  // last: its thread uses all of the above
 };
 
 Recorder::Impl::Impl(RecorderOptions given)
     : options(std::move(given)), writer(path, {logs, notes, wake, clock}, drain_options(options), [this] {
-        change_switch([this] { failed = true; });
+        const Lock lock(control);
+        failed = true;
+        update_switch();
       }) {
   notes.add(detail::NewTrack{kStepTrack, "steps"});
   notes.add(detail::Metadata{"rank", std::to_string(options.rank)});
@@ -122,43 +127,35 @@ Recorder::Impl::Impl(RecorderOptions given)
   notes.add(detail::Metadata{"host", options.host});
   notes.add(detail::Metadata{"pid", std::to_string(::getpid())});
   notes.add(detail::Metadata{"clock", clock.name()});
-  const std::lock_guard lock(control);
-  recording = started && window_open && !failed;  // no switch: what began earlier counts too
+  const Lock lock(control);
+  recording = wanted();  // no switch: what began earlier counts too
 }
 
-template <class Change>
-void Recorder::Impl::change_switch(Change&& change) {
-  const std::lock_guard lock(control);
-  change();
-  const bool on = started && window_open && !failed;
+void Recorder::Impl::update_switch() {
+  const bool on = wanted();
   if (on == recording) return;
   history.add(detail::monotonic_ns(), on);
   recording = on;
   if (listener) listener(on);
 }
 
-void Recorder::Impl::end_step() {
-  const std::lock_guard lock(control);
-  end_step_locked();
-}
-
 template <class Record>
 void Recorder::Impl::with_log(Record&& record) {
   if (auto* log = detail::current_log; log && log->belongs_to(recording)) return record(*log);
-  const std::lock_guard lock(common_mutex);
+  const Lock lock(common_mutex);
   record(common);
 }
 
-void Recorder::Impl::begin_step_locked(std::int64_t n) {
-  const std::lock_guard lock(common_mutex);
+void Recorder::Impl::begin_step(std::int64_t n) {
+  const Lock lock(common_mutex);
   const Slot slot = timed(Slot::Kind::Begin, kStepTrack, "step", detail::monotonic_ns());
   const Arg number("step", n);
   step_open = common.ring().begin(slot, {&number, 1}, [&] { return slot.time; });
 }
 
-void Recorder::Impl::end_step_locked() {
+void Recorder::Impl::end_step() {
   if (!std::exchange(step_open, false)) return;
-  const std::lock_guard lock(common_mutex);
+  const Lock lock(common_mutex);
   common.ring().end(timed(Slot::Kind::End, kStepTrack, {}, detail::monotonic_ns()), {});
 }
 
@@ -166,14 +163,16 @@ Recorder::Recorder(RecorderOptions options) : impl_(std::make_unique<Impl>(std::
 Recorder::~Recorder() = default;
 
 void Recorder::start() {
-  impl_->change_switch([this] { impl_->started = true; });
+  const Lock lock(impl_->control);
+  impl_->started = true;
+  impl_->update_switch();
 }
 
 void Recorder::stop() {
-  impl_->change_switch([this] {
-    impl_->started = false;
-    impl_->end_step_locked();
-  });
+  const Lock lock(impl_->control);
+  impl_->started = false;
+  impl_->end_step();
+  impl_->update_switch();
 }
 
 bool Recorder::recording() const {
@@ -181,24 +180,25 @@ bool Recorder::recording() const {
 }
 
 void Recorder::on_switch(std::function<void(bool recording)> listener) {
-  const std::lock_guard lock(impl_->control);
+  const Lock lock(impl_->control);
   impl_->listener = std::move(listener);
 }
 
 void Recorder::step(std::int64_t n) {
-  impl_->change_switch([&] {
-    impl_->end_step_locked();
-    impl_->window_open = impl_->options.steps.contains(n);
-    if (impl_->started && impl_->window_open && !impl_->failed) impl_->begin_step_locked(n);
-  });
+  const Lock lock(impl_->control);
+  impl_->end_step();
+  impl_->window_open = impl_->options.steps.contains(n);
+  if (impl_->wanted()) impl_->begin_step(n);
+  impl_->update_switch();
 }
 
 void Recorder::end_step() {
+  const Lock lock(impl_->control);
   impl_->end_step();
 }
 
 Name Recorder::intern(std::string_view text) {
-  const std::lock_guard lock(impl_->names_mutex);
+  const Lock lock(impl_->names_mutex);
   return {impl_->names.emplace(text).first->c_str(), Name::Kept{}};
 }
 

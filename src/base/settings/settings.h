@@ -22,7 +22,7 @@ struct Key {
   constexpr std::string_view view() const { return {letters, Size - 1}; }
 };
 
-consteval std::size_t setting_index(std::string_view key) {
+constexpr std::size_t setting_index(std::string_view key) {
   for (std::size_t i = 0; i < kSettings.size(); ++i)
     if (kSettings[i].key == key) return i;
   throw "no such setting in settings_list.h";  // stops the compilation

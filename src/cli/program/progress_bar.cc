@@ -1,12 +1,12 @@
 #include "ronde/cli/program/progress_bar.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "ronde/base/system/clock.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/terminal.h"
 
@@ -63,16 +63,20 @@ struct ProgressBar::State {
   const std::string doing, things;
   const bool terminal = is_terminal(stderr);
   const std::chrono::nanoseconds began = monotonic_now();
-  std::mutex mutex;
-  std::chrono::nanoseconds shown = began + kQuiet - kRedraw;  // all guarded by mutex
-  std::int64_t since = -1, most = 0;
-  bool there = false;
+  Mutex mutex;
+  std::chrono::nanoseconds shown RONDE_GUARDED_BY(mutex) = began + kQuiet - kRedraw;
+  std::int64_t since RONDE_GUARDED_BY(mutex) = -1;
+  std::int64_t most RONDE_GUARDED_BY(mutex) = 0;
+  bool there RONDE_GUARDED_BY(mutex) = false;
 
   State(std::string doing_text, std::string things_text)
       : doing(std::move(doing_text)), things(std::move(things_text)) {}
-  ~State() { wipe(); }
+  ~State() {
+    const Lock lock(mutex);
+    wipe();
+  }
 
-  void wipe() {
+  void wipe() RONDE_REQUIRES(mutex) {
     if (there) fmt::print(stderr, "\r\x1b[K");
     there = false;
   }
@@ -83,7 +87,7 @@ ProgressBar::ProgressBar(std::string doing, std::string things)
 
 void ProgressBar::operator()(std::int64_t done, std::int64_t all) const {
   State& state = *state_;
-  const std::lock_guard lock(state.mutex);
+  const Lock lock(state.mutex);
   if (state.since < 0) state.since = done;
   state.most = std::max(state.most, done);  // threads may report in any order
   const auto now = monotonic_now();
@@ -100,7 +104,7 @@ void ProgressBar::operator()(std::int64_t done, std::int64_t all) const {
 }
 
 void ProgressBar::clear() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   state_->wipe();
 }
 

@@ -18,7 +18,7 @@ bool NameTable::in_use(const NameSlot& slot) const {
 }
 
 NameSlot* NameTable::open(std::string_view name) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   NameSlot& opened = slot(name);
   if (in_use(opened)) return nullptr;
   opened.live.store(true, std::memory_order_relaxed);
@@ -27,19 +27,19 @@ NameSlot* NameTable::open(std::string_view name) {
 }
 
 void NameTable::take_back(NameSlot& slot) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   slot.opened = kNever;
   close(slot);
 }
 
 NameSlot* NameTable::find(std::string_view name) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = slots_.find(name);
   return found == slots_.end() ? nullptr : &found->second;
 }
 
 NameSlot& NameTable::learn(std::string_view name) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   NameSlot& learnt = slot(name);
   if (learnt.id == kNoId) {
     learnt.id = static_cast<RequestId>(agreed_.size());
@@ -49,7 +49,7 @@ NameSlot& NameTable::learn(std::string_view name) {
 }
 
 void NameTable::forget() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   agreed_.clear();
   for (auto entry = slots_.begin(); entry != slots_.end();) {
     entry->second.id = kNoId;

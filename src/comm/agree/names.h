@@ -2,11 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::comm::detail {
 
@@ -52,7 +53,7 @@ class NameTable {
   void forget();
 
  private:
-  NameSlot& slot(std::string_view name);
+  NameSlot& slot(std::string_view name) RONDE_REQUIRES(mutex_);
   bool in_use(const NameSlot& slot) const;
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -61,9 +62,10 @@ class NameTable {
     using is_transparent = void;
   };
   const std::atomic<std::uint64_t>* const looks_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, NameSlot, Hash, std::equal_to<>> slots_;  // guarded by mutex_; slots stay in place
-  std::vector<NameSlot*> agreed_;                                           // by id
+  Mutex mutex_;
+  std::unordered_map<std::string, NameSlot, Hash, std::equal_to<>> slots_
+      RONDE_GUARDED_BY(mutex_);    // slots stay in place
+  std::vector<NameSlot*> agreed_;  // by id
 };
 
 }  // namespace ronde::comm::detail

@@ -1,19 +1,20 @@
 #include "ronde/comm/bootstrap/close_on_fork.h"
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
 #include <fcntl.h>
 #include <pthread.h>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::comm::detail {
 namespace {
 
 // fork() is the process's, and so is what is to be done then: this is the one list there can be.
 struct Registry {
-  std::mutex mutex;
-  std::vector<int> descriptors;  // guarded by mutex
+  Mutex mutex;
+  std::vector<int> descriptors RONDE_GUARDED_BY(mutex);
 };
 
 Registry& registry() {
@@ -21,9 +22,20 @@ Registry& registry() {
   return *one;
 }
 
+// Nobody changes the list while the process forks.
+void before_fork() RONDE_ACQUIRE(registry().mutex) {
+  registry().mutex.lock();
+}
+
+void after_fork() {
+  registry().mutex.assert_held();  // by before_fork()
+  registry().mutex.unlock();
+}
+
 // The child may only call what is safe in a signal handler: nothing here allocates or frees.
 void in_child() {
   Registry& all = registry();
+  all.mutex.assert_held();
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int descriptor : all.descriptors) {
     if (nothing < 0 || ::dup3(nothing, descriptor, O_CLOEXEC) < 0) ::close(descriptor);
@@ -34,7 +46,7 @@ void in_child() {
 }
 
 void register_handlers() {
-  static const int done = pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, in_child);
+  static const int done = pthread_atfork(before_fork, after_fork, in_child);
   (void)done;  // out of memory: a child keeps what it would keep anyhow
 }
 
@@ -43,14 +55,14 @@ void register_handlers() {
 CloseOnFork::CloseOnFork(int descriptor) : descriptor_(descriptor) {
   if (descriptor < 0) return;
   register_handlers();
-  const std::lock_guard lock(registry().mutex);
+  const Lock lock(registry().mutex);
   registry().descriptors.push_back(descriptor);
 }
 
 void CloseOnFork::end() {
   const int descriptor = std::exchange(descriptor_, -1);
   if (descriptor < 0) return;
-  const std::lock_guard lock(registry().mutex);
+  const Lock lock(registry().mutex);
   auto& all = registry().descriptors;
   if (const auto found = std::ranges::find(all, descriptor); found != all.end()) {
     *found = all.back();

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <chrono>
 #include <list>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/system/thread.h"
 #include "ronde/comm/bootstrap/rendezvous.h"
 #include "ronde/comm/bootstrap/unix_socket.h"
@@ -60,7 +60,7 @@ class SocketBootstrapServer::Impl {
 
   void rank_ended(int rank, std::string how) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       ended_.emplace_back(rank, std::move(how));
     }
     wake();
@@ -188,7 +188,7 @@ class SocketBootstrapServer::Impl {
     [[maybe_unused]] const auto got = read(wake_.get(), &count, sizeof(count));
     std::vector<std::pair<int, std::string>> ended;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       ended.swap(ended_);
     }
     for (auto& [rank, how] : ended) answer(rendezvous_.ended(rank, std::move(how)));
@@ -199,9 +199,9 @@ class SocketBootstrapServer::Impl {
   Connections connections_;        // in the order in which they came
   FileDescriptor wake_;
   FileDescriptor listener_ = detail::make_unix_socket();
-  std::mutex mutex_;
-  std::vector<std::pair<int, std::string>> ended_;  // guarded by mutex_: reported, not yet heard of
-  std::jthread thread_;                             // last: it uses all of the above
+  Mutex mutex_;
+  std::vector<std::pair<int, std::string>> ended_ RONDE_GUARDED_BY(mutex_);  // reported, not yet heard of
+  std::jthread thread_;                                                      // last: it uses all of the above
 };
 
 SocketBootstrapServer::SocketBootstrapServer(int size) : impl_(std::make_unique<Impl>(size)) {}

@@ -66,8 +66,16 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
                .looks = clock_->looks,
                .who = [this](int peer) { return who(peer); },
                .stopped = [this](int peer) { return stopped(peer); },
-               .doing = [this](int peer) { return doing(peer); },
-               .run_special = [this](GroupCore& group, Ticket& ticket) { return run_special(group, ticket); }} {
+               .doing =
+                   [this](int peer) {
+                     token_.assert_held();
+                     return doing(peer);
+                   },
+               .run_special =
+                   [this](GroupCore& group, Ticket& ticket) {
+                     token_.assert_held();
+                     return run_special(group, ticket);
+                   }} {
   // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
   const std::size_t size = peers_.job.size();
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
@@ -117,7 +125,7 @@ bool EngineCore::drain() {
   if (!fresh_.load(std::memory_order_acquire)) return false;
   std::vector<Departure> departed;
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     taken_.swap(inbox_);
     departed.swap(departed_);
     fresh_.store(false, std::memory_order_relaxed);
@@ -155,6 +163,7 @@ void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
 // lack of memory.
 bool EngineCore::progress(GroupCore::Effort effort) {
   return guarded([&] {
+    token_.assert_held();
     bool further = pump();
     further = drain() || further;
     for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
@@ -181,6 +190,7 @@ void EngineCore::break_down(const std::string& how) {
 
 bool EngineCore::anything_to_do(GroupCore::Effort effort) {
   return guarded([&] {
+    token_.assert_held();
     pump();
     if (fresh_.load(std::memory_order_acquire)) return true;
     return std::ranges::any_of(groups_, [effort](const auto& group) { return group->can_advance(effort); });
@@ -194,7 +204,7 @@ bool EngineCore::anything_pending() const {
 // From here on rings are needed; what submitters need not ring for is told.
 std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     for (const auto& group : groups_) group->outside.ignorable_submissions = group->ignorable_submissions();
   }
   const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
@@ -218,8 +228,12 @@ void EngineCore::run(const std::stop_token& stop) {
   bind_to(options_.engine_cpus);
   // While data moves, peers are about to answer: looking for them is cheaper than sleeping.
   const auto worth_looking = [&] {
+    token_.assert_held();
     const bool moving = std::ranges::any_of(groups_, [](const auto& group) { return group->moving(); });
-    return moving && spin_policy_.wait([&] { return anything_to_do() || stop.stop_requested(); });
+    return moving && spin_policy_.wait([&] {
+      token_.assert_held();
+      return anything_to_do() || stop.stop_requested();
+    });
   };
   std::uint32_t rung = 0;
   bool only_a_nap = false;  // nobody has rung: MPI is to be looked at, by whomever
@@ -270,7 +284,7 @@ bool EngineCore::looks_too_seldom() const {
 
 // When to look for stalls: never, while nothing is pending; the next submission then rings.
 Deadline EngineCore::next_look() {
-  std::lock_guard lock(inbox_mutex_);
+  const Lock lock(inbox_mutex_);
   looks_often_ = must_look_often();
   watches_gpus_ = must_watch_gpus();
   naps_ = must_be_pumped();
@@ -286,6 +300,7 @@ Deadline EngineCore::next_look() {
 
 void EngineCore::check_stalls() {
   guarded([&] {
+    token_.assert_held();
     const auto now = monotonic_now();
     for (const auto& group : groups_) group->check_stall(now);
     return true;
@@ -306,7 +321,10 @@ void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
   constexpr SpinPolicy kGiveWay{.spins = 0, .yields = 10};
   bool ours = false;
   kGiveWay.wait([&] { return ticket->ready() || (ours = try_token()); });
-  if (ours) drive(*ticket);
+  if (ours) {
+    token_.assert_held();
+    drive(*ticket);
+  }
   if (ticket->ready()) return;
   if (!ours) node().summon_self();
   if (!kGiveWay.wait([&] { return ticket->ready(); })) ticket->sleep();
@@ -335,12 +353,17 @@ void EngineCore::nudge() {
   // program waits for the answer itself.
   const SpinPolicy brief{.spins = spin_policy_.spins / 20, .yields = 0};
   const auto soon = [this] {
+    token_.assert_held();
     return std::ranges::any_of(groups_, [](const auto& group) { return group->ends_soon(); });
+  };
+  const auto to_do = [this] {
+    token_.assert_held();
+    return anything_to_do(GroupCore::Effort::Little);
   };
   do {
     while (progress(GroupCore::Effort::Little)) {
     }
-  } while (soon() && brief.wait([this] { return anything_to_do(GroupCore::Effort::Little); }));
+  } while (soon() && brief.wait(to_do));
   give_up_token();
 }
 
@@ -349,15 +372,19 @@ void EngineCore::nudge() {
 void EngineCore::drive(const Ticket& ticket) {
   node().awake();
   if (peers_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
+  const auto to_do = [this] {
+    token_.assert_held();
+    return anything_to_do();
+  };
   do {
     while (!ticket.ready() && progress(GroupCore::Effort::All)) {
     }
-  } while (!ticket.ready() && spin_policy_.wait([&] { return anything_to_do(); }));
+  } while (!ticket.ready() && spin_policy_.wait(to_do));
   give_up_token();
 }
 
 Statistics EngineCore::statistics() {
-  std::lock_guard lock(token_);
+  const Lock lock(token_);
   Statistics now = statistics_;
   for (const auto& group : groups_) {
     now.plans += group->plans();

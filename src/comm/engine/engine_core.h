@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/engine/group_core.h"
@@ -99,7 +99,7 @@ class EngineCore {
   StatusArea& status(int peer) const;
   std::string who(int rank) const;
   bool stopped(int rank) const;
-  std::string doing(int rank) const;
+  std::string doing(int rank) const RONDE_REQUIRES(token_);
 
   // Submitting; engine_submit.cc.
   std::shared_ptr<Ticket> make_ticket(Request request, const std::shared_ptr<GroupCore>& group, int rank);
@@ -109,11 +109,11 @@ class EngineCore {
   std::shared_ptr<GroupCore> pair_for(GroupCore& group, const Request& request);
   void post(std::span<const Tickets> units, bool waits_at_once);
   void post_or_close(std::span<const Tickets> units, bool waits_at_once);
-  bool put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now);
+  bool put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now) RONDE_REQUIRES(inbox_mutex_);
   void take_names_back(const Tickets& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
-  void check_in_stream(GroupCore& group) const;
+  void check_in_stream(GroupCore& group) const RONDE_REQUIRES(token_);
 
   // Groups; engine_groups.cc.
   struct Channels {
@@ -123,21 +123,21 @@ class EngineCore {
                                          const Channels& channels);
   std::unique_ptr<Link> link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
                                      const Channels& channels);
-  Task drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped);
-  Task run_special(GroupCore& group, Ticket& ticket);
+  Task drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped) RONDE_REQUIRES(token_);
+  Task run_special(GroupCore& group, Ticket& ticket) RONDE_REQUIRES(token_);
   std::shared_ptr<Ticket> agree_on_group(Operation operation, std::string text, std::vector<std::int64_t> content,
                                          const std::shared_ptr<GroupCore>& subject);
 
   void wait_for(const std::shared_ptr<Ticket>& ticket);
-  bool try_token();
-  bool take_token(bool only_if_free);
+  bool try_token() RONDE_TRY_ACQUIRE(true, token_);
+  bool take_token(bool only_if_free) RONDE_TRY_ACQUIRE(true, token_);
   void nudge();
 
-  // The work. REQUIRES: the token is held.
-  bool progress(GroupCore::Effort effort);
+  // The work.
+  bool progress(GroupCore::Effort effort) RONDE_REQUIRES(token_);
   // What `work` returns; false when it throws, and then this engine has broken down.
   template <class Work>
-  bool guarded(Work work) noexcept {
+  bool guarded(Work work) noexcept RONDE_REQUIRES(token_) {
     try {
       return work();
     } catch (const std::exception& failure) {
@@ -147,42 +147,42 @@ class EngineCore {
     }
     return false;
   }
-  void break_down(const std::string& how);
-  bool drain();
-  void add_group(const std::shared_ptr<GroupCore>& group);
-  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All);
-  std::uint32_t get_ready_to_sleep(bool for_now = false);
-  // These give the token up.
-  void drive(const Ticket& ticket);
-  void give_up_token();
-  void check_stalls();
-  bool anything_pending() const;
-  bool must_look_often() const;
-  bool must_watch_gpus() const;
+  void break_down(const std::string& how) RONDE_REQUIRES(token_);
+  bool drain() RONDE_REQUIRES(token_);
+  void add_group(const std::shared_ptr<GroupCore>& group) RONDE_REQUIRES(token_);
+  bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All) RONDE_REQUIRES(token_);
+  std::uint32_t get_ready_to_sleep(bool for_now = false) RONDE_REQUIRES(token_);
+  void drive(const Ticket& ticket) RONDE_RELEASE(token_);
+  void give_up_token() RONDE_RELEASE(token_);
+  void check_stalls() RONDE_REQUIRES(token_);
+  bool anything_pending() const RONDE_REQUIRES(token_);
+  bool must_look_often() const RONDE_REQUIRES(token_);
+  bool must_watch_gpus() const RONDE_REQUIRES(token_);
   // More than the engine's thread knew of when it went to sleep: it must be woken.
-  bool looks_too_seldom() const;
-  bool must_be_pumped() const { return !broken_ && peers_.must_be_pumped(); }
-  bool fail_all(const Error& why);
+  bool looks_too_seldom() const RONDE_REQUIRES(token_);
+  bool must_be_pumped() const RONDE_REQUIRES(token_) { return !broken_ && peers_.must_be_pumped(); }
+  bool fail_all(const Error& why) RONDE_REQUIRES(token_);
 
   void run(const std::stop_token& stop);
-  Deadline next_look();
+  Deadline next_look() RONDE_REQUIRES(token_);
 
   // Departures and the network; engine_departures.cc.
-  bool pump();  // REQUIRES: the token is held.
+  bool pump() RONDE_REQUIRES(token_);
   void listen_to_mesh();
-  void on_note(int from, std::string_view text);
+  void on_note(int from, std::string_view text) RONDE_REQUIRES(token_);
   void lose(int peer, const std::string& how);
   std::string how_ended(int rank) const;
   void on_peer_message(int peer, const std::string& message);
   void note_departure(Departure departure);
-  void on_departure(Departure departure);
-  std::vector<Departure::Done> progress_of(int rank) const;
-  Departure own_departure(std::string why) const;
+  void on_departure(Departure departure) RONDE_REQUIRES(token_);
+  std::vector<Departure::Done> progress_of(int rank) const RONDE_REQUIRES(token_);
+  Departure own_departure(std::string why) const RONDE_REQUIRES(token_);
   void finish_rounds(Deadline until);
-  std::string goodbye(const std::string& why);
-  bool say_goodbye(const std::string& text);
+  std::string goodbye(const std::string& why) RONDE_REQUIRES(token_);
+  bool say_goodbye(const std::string& text) RONDE_REQUIRES(token_);
   // No last words: nobody is told.
   void end(std::optional<std::string> last_words, const Error& why);
+  void end_once(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
   const int rank_;
@@ -191,40 +191,41 @@ class EngineCore {
   int leaves_by_ = -1;             // what the process's end knows this by
   Peers peers_;
   const SpinPolicy spin_policy_;
-  std::size_t status_offset_ = 0;                                                 // in everyone's arena
-  Statistics statistics_;                                                         // touched by who holds the token
-  int wanted_ = 0;                                                                // touched by who holds the token
+  std::size_t status_offset_ = 0;  // in everyone's arena
+  Statistics statistics_ RONDE_GUARDED_BY(token_);
+  int wanted_ RONDE_GUARDED_BY(token_) = 0;
   const std::shared_ptr<ProgramClock> clock_ = std::make_shared<ProgramClock>();  // outlives this with the tickets
   GroupContext context_;
 
-  std::mutex token_;
-  std::atomic<bool> thread_wants_ = false;          // the engine's thread waits for the token
-  std::vector<std::shared_ptr<GroupCore>> groups_;  // touched by who holds the token
+  Mutex token_;
+  std::atomic<bool> thread_wants_ = false;  // the engine's thread waits for the token
+  std::vector<std::shared_ptr<GroupCore>> groups_ RONDE_GUARDED_BY(token_);
   std::shared_ptr<GroupCore> world_;
 
-  std::mutex inbox_mutex_;
-  std::vector<Item> inbox_;          // guarded by inbox_mutex_
-  std::vector<Departure> departed_;  // guarded by inbox_mutex_: heard of, not yet noted
-  std::set<int> gone_;               // guarded by inbox_mutex_: ranks that have been heard of
-  std::optional<Error> closed_;      // guarded by inbox_mutex_: why nothing can be submitted
-  bool sleeps_for_good_ = false;     // guarded by inbox_mutex_: the engine's thread looks at no clock
-  int group_calls_ = 0;              // guarded by inbox_mutex_
+  Mutex inbox_mutex_;
+  std::vector<Item> inbox_ RONDE_GUARDED_BY(inbox_mutex_);
+  std::vector<Departure> departed_ RONDE_GUARDED_BY(inbox_mutex_);  // heard of, not yet noted
+  std::set<int> gone_ RONDE_GUARDED_BY(inbox_mutex_);               // ranks that have been heard of
+  std::optional<Error> closed_ RONDE_GUARDED_BY(inbox_mutex_);      // why nothing can be submitted
+  bool sleeps_for_good_ RONDE_GUARDED_BY(inbox_mutex_) = false;     // the engine's thread looks at no clock
+  int group_calls_ RONDE_GUARDED_BY(inbox_mutex_) = 0;
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
-  // Touched by who holds the token.
-  bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only,
-  bool watches_gpus_ = false;                   // also because of GPUs
-  bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
-  std::vector<Item> taken_;                     // drain()'s own; kept for its memory
-  std::vector<Departure> departures_;           // all so far
-  std::optional<Error> broken_;                 // why nothing works any more
-  std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
-  Slots slots_;                                 // of groups; the same on all ranks
-  std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
-  BackOff naps_back_off_{std::chrono::microseconds(50)}, looks_back_off_{std::chrono::milliseconds(10)};
+  bool looks_often_ RONDE_GUARDED_BY(token_) = false;           // the engine's thread sleeps for milliseconds only,
+  bool watches_gpus_ RONDE_GUARDED_BY(token_) = false;          // also because of GPUs
+  bool naps_ RONDE_GUARDED_BY(token_) = false;                  // it sleeps for less, since MPI cannot wake it
+  std::vector<Item> taken_ RONDE_GUARDED_BY(token_);            // drain()'s own; kept for its memory
+  std::vector<Departure> departures_ RONDE_GUARDED_BY(token_);  // all so far
+  std::optional<Error> broken_ RONDE_GUARDED_BY(token_);        // why nothing works any more
+  std::uint32_t groups_made_ RONDE_GUARDED_BY(token_) = 0;      // by all ranks together, the world not counted
+  Slots slots_ RONDE_GUARDED_BY(token_);                        // of groups; the same on all ranks
+  std::map<int, std::string> doing_elsewhere_
+      RONDE_GUARDED_BY(token_);  // what ranks of other nodes were doing when last heard of
+  BackOff naps_back_off_ RONDE_GUARDED_BY(token_){std::chrono::microseconds(50)};
+  BackOff looks_back_off_ RONDE_GUARDED_BY(token_){std::chrono::milliseconds(10)};
 
-  std::mutex end_mutex_;
-  bool ended_ = false;  // guarded by end_mutex_
+  Mutex end_mutex_;
+  bool ended_ RONDE_GUARDED_BY(end_mutex_) = false;
   std::unique_ptr<Watchdog> watchdog_;
   std::jthread thread_;
 };

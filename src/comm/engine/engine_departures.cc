@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ronde/base/system/clock.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/engine/engine_core.h"
 
 namespace ronde::comm::detail {
@@ -24,7 +25,11 @@ bool EngineCore::pump() {
 }
 
 void EngineCore::listen_to_mesh() {
-  peers_.mesh->listen({.noted = [this](int from, std::string_view text) { on_note(from, text); },
+  peers_.mesh->listen({.noted =
+                           [this](int from, std::string_view text) {
+                             token_.assert_held();
+                             on_note(from, text);
+                           },
                        .lost = [this](int peer, const std::string& how) { lose(peer, how); }});
   watchdog_->watch_also(peers_.mesh->descriptor(), [this] { node().summon_self(); });
 }
@@ -62,7 +67,7 @@ void EngineCore::on_peer_message(int peer, const std::string& message) {
   if (!message.empty()) return note_departure(read_departure(message));
   const int rank = peers_.ranks[static_cast<std::size_t>(peer)];
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     if (gone_.contains(rank)) return;
   }
   const std::string how = how_ended(rank);
@@ -76,7 +81,7 @@ void EngineCore::note_departure(Departure departure) {
   if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
   if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
     if (process_end_ && !departure.by_itself) process_end_->note_loss();  // who has said goodbye before is not lost
     departed_.push_back(std::move(departure));
@@ -141,7 +146,7 @@ Departure EngineCore::own_departure(std::string why) const {
 // Members may still need our words for a round in which nothing of ours is left.
 void EngineCore::finish_rounds(Deadline until) {
   const auto owes = [this] {
-    std::lock_guard lock(token_);
+    const Lock lock(token_);
     return std::ranges::any_of(groups_, [](const auto& group) { return group->owes_words(); });
   };
   while (owes() && !until.passed()) std::this_thread::sleep_for(kLook);
@@ -150,7 +155,10 @@ void EngineCore::finish_rounds(Deadline until) {
 // Empty when not even that can be said.
 std::string EngineCore::goodbye(const std::string& why) {
   std::string text;
-  guarded([&] { return !(text = write_departure(own_departure(why))).empty(); });
+  guarded([&] {
+    token_.assert_held();
+    return !(text = write_departure(own_departure(why))).empty();
+  });
   return text;
 }
 
@@ -169,28 +177,42 @@ bool EngineCore::say_goodbye(const std::string& text) {
 }
 
 void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
-  std::lock_guard once(end_mutex_);
+  end_once(std::move(last_words), why);
+  // Without end_mutex_: who is about to take it as the process ends is waited for.
+  if (leaves_by_ >= 0) process_end_->forget(leaves_by_);
+}
+
+void EngineCore::end_once(std::optional<std::string> last_words, const Error& why) {
+  const Lock once(end_mutex_);
   if (std::exchange(ended_, true)) return;
   if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     closed_ = why;
   }
   if (last_words && last_words->empty()) finish_rounds(Deadline::after(kLastWords));
   thread_.request_stop();
   node().wake_self();
   thread_.join();
-  std::lock_guard lock(token_);
-  guarded([&] { return drain(); });
+  const Lock lock(token_);
+  guarded([&] {
+    token_.assert_held();
+    return drain();
+  });
   const std::string text = last_words ? goodbye(*last_words) : "";
-  guarded([&] { return fail_all(why); });
-  guarded([&] { return text.empty() || say_goodbye(text); });
+  guarded([&] {
+    token_.assert_held();
+    return fail_all(why);
+  });
+  guarded([&] {
+    token_.assert_held();
+    return text.empty() || say_goodbye(text);
+  });
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   peers_.mesh.reset();
   peers_.guards.clear();
   peers_.sockets.clear();
-  if (leaves_by_ >= 0) process_end_->forget(std::exchange(leaves_by_, -1));
 }
 
 }  // namespace ronde::comm::detail

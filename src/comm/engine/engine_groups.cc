@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/text.h"
 #include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/link/make_link.h"
@@ -50,15 +51,22 @@ std::size_t pair_area(int peer, bool outgoing) {
 
 std::unique_ptr<Link> EngineCore::link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,
                                                const Channels& channels) {
-  auto link = make_link(
-      peers_, rank_,
-      {.ranks = ranks,
-       .areas = areas,
-       .channel = channels.own,
-       .data_channel = channels.data,
-       .tuning = {.in_order = options_.deterministic},
-       .status = {.here = [this](int rank) { return doing(rank); },
-                  .elsewhere = [this](int rank, std::string text) { doing_elsewhere_[rank] = std::move(text); }}});
+  auto link = make_link(peers_, rank_,
+                        {.ranks = ranks,
+                         .areas = areas,
+                         .channel = channels.own,
+                         .data_channel = channels.data,
+                         .tuning = {.in_order = options_.deterministic},
+                         .status = {.here =
+                                        [this](int rank) {
+                                          token_.assert_held();
+                                          return doing(rank);
+                                        },
+                                    .elsewhere =
+                                        [this](int rank, std::string text) {
+                                          token_.assert_held();
+                                          doing_elsewhere_[rank] = std::move(text);
+                                        }}});
   if (peers_.wrap_link) link = peers_.wrap_link(std::move(link));
   if (options_.link_delay.count() == 0) return link;
   return std::make_unique<DelayedLink>(std::move(link), options_.link_delay);
@@ -77,7 +85,7 @@ std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, std::vecto
 Task EngineCore::drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped) {
   std::vector<std::shared_ptr<GroupCore>> gone = {dropped};
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     for (const auto& [members, pair] : dropped->outside.pairs) gone.push_back(pair);
   }
   // What failed may have left messages behind, which must not meet those of another group.
@@ -123,7 +131,7 @@ std::shared_ptr<Ticket> EngineCore::agree_on_group(Operation operation, std::str
   check_open(*world_);
   Request request{.operation = operation, .splits = std::move(content)};
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     request.name = fmt::format("group call {}", group_calls_++);  // the n-th on every rank
   }
   const Tickets tickets = {make_ticket(std::move(request), world_, world_->rank())};
@@ -147,7 +155,7 @@ std::shared_ptr<GroupCore> EngineCore::make_group(std::vector<int> ranks) {
 void EngineCore::drop_group(const std::shared_ptr<GroupCore>& group) {
   if (group == world_) throw Error::bad_input("drop_group: the world cannot be dropped");
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     if (group->outside.dropped) throw Error::bad_input("drop_group: the {} has already been dropped", group->title());
     int live = group->live.load(std::memory_order_acquire);
     for (const auto& [members, pair] : group->outside.pairs) live += pair->live.load(std::memory_order_acquire);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ronde/base/system/clock.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/agree/validate.h"
 #include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/execute/staging.h"
@@ -45,7 +46,7 @@ std::shared_ptr<Ticket> EngineCore::make_ticket(Request request, const std::shar
 std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request& request) {
   const bool outgoing = request.operation == Operation::Send;
   const int sender = outgoing ? group.rank() : request.root, receiver = outgoing ? request.root : group.rank();
-  std::lock_guard lock(inbox_mutex_);
+  const Lock lock(inbox_mutex_);
   if (group.outside.dropped) throw Error::bad_input("{} has been dropped", group.title());
   auto& pair = group.outside.pairs[{sender, receiver}];
   if (!pair) {
@@ -131,7 +132,7 @@ void EngineCore::post_or_close(std::span<const Tickets> units, bool waits_at_onc
 }
 
 std::string EngineCore::why_not_nccl(GroupCore& group) {
-  std::lock_guard lock(token_);
+  const Lock lock(token_);
   return group.nccl_path().why_not();
 }
 
@@ -142,7 +143,7 @@ void EngineCore::check_in_stream(GroupCore& group) const {
 
 void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<InStream>& all) {
   check_open(group);
-  std::lock_guard lock(token_);
+  const Lock lock(token_);
   check_in_stream(group);
   group.nccl_path().reserve(all);
   if (looks_too_seldom()) node().wake_self();
@@ -150,7 +151,7 @@ void EngineCore::reserve_in_stream(GroupCore& group, const std::vector<InStream>
 
 // What was given up by now is told by why_not_nccl(), whenever the program asks.
 void EngineCore::launched_in_stream(GroupCore& group, const device::Stream& stream) {
-  std::lock_guard lock(token_);
+  const Lock lock(token_);
   if (group.nccl_path().connected()) group.nccl_path().launched(stream);
   if (looks_too_seldom()) node().wake_self();
 }
@@ -158,7 +159,7 @@ void EngineCore::launched_in_stream(GroupCore& group, const device::Stream& stre
 void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, const device::Event& made,
                                      device::Event& done) {
   check_open(group);
-  std::lock_guard lock(token_);
+  const Lock lock(token_);
   check_in_stream(group);
   try {
     group.nccl_path().allreduce_now(what, made, done);
@@ -202,7 +203,7 @@ void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
   const auto now = monotonic_now();
   bool matters = false, start_clock = false;
   {
-    std::lock_guard lock(inbox_mutex_);
+    const Lock lock(inbox_mutex_);
     if (closed_) throw *closed_;
     for (const Tickets& unit : units)
       if (!unit.empty() && unit.front()->group->outside.dropped)
@@ -216,7 +217,7 @@ void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
   if (start_clock) node().wake_self();
 }
 
-// Does it matter to the engine at once? REQUIRES: the lock of the inbox.
+// Does it matter to the engine at once?
 bool EngineCore::put_into_inbox(const Tickets& unit, std::chrono::nanoseconds now) {
   Ticket& first = *unit.front();
   GroupCore& group = *first.group;
@@ -238,7 +239,7 @@ bool EngineCore::put_into_inbox(const Tickets& unit, std::chrono::nanoseconds no
 
 void EngineCore::post_wait(const std::shared_ptr<Ticket>& ticket) {
   if (ticket->noted.exchange(true, std::memory_order_relaxed)) return;
-  std::lock_guard lock(inbox_mutex_);
+  const Lock lock(inbox_mutex_);
   inbox_.push_back({ticket, true});
   fresh_.store(true, std::memory_order_release);
 }

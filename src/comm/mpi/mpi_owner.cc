@@ -5,13 +5,13 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/library.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/system/thread.h"
 #include "ronde/base/text/text.h"
 #include "ronde/comm/mpi/find_plugin.h"
@@ -27,13 +27,13 @@ constexpr auto kEndTime = 3s;           // for all ranks to come to their end, w
 constexpr auto kLookForRanks = 1s;      // how often
 constexpr auto kLastWait = 200ms;
 
-std::mutex& mutex() {
-  static std::mutex one;
-  return one;
-}
-std::unique_ptr<MpiOwner>& owner() {
-  static auto* one = new std::unique_ptr<MpiOwner>();  // never destroyed: the end of the process needs it
-  return *one;
+struct Owner {
+  Mutex mutex;
+  std::unique_ptr<MpiOwner> one RONDE_GUARDED_BY(mutex);
+};
+Owner& owner() {
+  static auto* all = new Owner;  // never destroyed: the end of the process needs it
+  return *all;
 }
 
 const RondeMpi* load_plugin(const Environment& environment) {
@@ -67,7 +67,7 @@ class InitLimit {
     if (!until.at()) return;
     thread_ = std::jthread([this, at = *until.at()](const std::stop_token& stop) {
       name_this_thread("ronde mpi start");
-      std::unique_lock lock(mutex_);
+      Lock lock(mutex_);
       if (returned_.wait_until(lock, stop, at, [&] { return stop.stop_requested(); })) return;
       if (stop.stop_requested()) return;
       std::fputs(
@@ -79,7 +79,7 @@ class InitLimit {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any returned_;
   std::jthread thread_;  // its destructor asks it to stop
 };
@@ -93,9 +93,10 @@ std::string text_from(void (*ask)(char*, int)) {
 }  // namespace
 
 MpiOwner& MpiOwner::get(const Environment& environment, const Deadline& until) {
-  std::lock_guard lock(mutex());
-  if (!owner()) owner().reset(new MpiOwner(environment, until));
-  return *owner();
+  Owner& all = owner();
+  const Lock lock(all.mutex);
+  if (!all.one) all.one.reset(new MpiOwner(environment, until));
+  return *all.one;
 }
 
 bool MpiOwner::program_has_started() {
@@ -161,29 +162,36 @@ void MpiOwner::check(int code, const std::string& what) const {
 }
 
 int MpiOwner::before_end(std::vector<int> pids, std::function<void()> leave) {
-  std::lock_guard lock(leaving_);
+  const Lock lock(mutex_);
   pids_ = std::move(pids);
   to_leave_.emplace(next_number_, std::move(leave));
   return next_number_++;
 }
 
 void MpiOwner::forget(int number) {
-  std::lock_guard lock(leaving_);
+  Lock lock(mutex_);
   to_leave_.erase(number);
+  if (leaver_ == std::this_thread::get_id()) return;  // it is leaving by itself
+  left_.wait(lock, [&]() RONDE_REQUIRES(mutex_) { return leaving_ != number; });
 }
 
 // Engines that nobody has ended: their threads call MPI, and their ranks are to be told.
 void MpiOwner::leave_all() {
-  std::lock_guard lock(leaving_);
+  Lock lock(mutex_);
+  leaver_ = std::this_thread::get_id();
   while (!to_leave_.empty()) {
-    const std::function<void()> leave = std::move(to_leave_.begin()->second);
-    to_leave_.erase(to_leave_.begin());
-    leave();
+    const auto next = to_leave_.extract(to_leave_.begin());
+    leaving_ = next.key();
+    lock.unlock();  // others may be ending theirs
+    next.mapped()();
+    lock.lock();
+    leaving_ = -1;
+    left_.notify_all();
   }
 }
 
 bool MpiOwner::a_rank_has_ended() {
-  std::lock_guard lock(leaving_);
+  const Lock lock(mutex_);
   return lost_ || std::ranges::any_of(pids_, process_has_ended);
 }
 
@@ -210,8 +218,9 @@ int MpiOwner::wait_for_all(bool failed) {
 void MpiOwner::end(int status, void*) {
   MpiOwner* self = nullptr;
   {
-    std::lock_guard lock(mutex());
-    self = owner().get();
+    Owner& all = owner();
+    const Lock lock(all.mutex);
+    self = all.one.get();
   }
   if (!self) return;  // MPI has started, and then its world could not be right
   self->leave_all();

@@ -4,12 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/system/clock.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/mpi/launcher_check.h"
 #include "ronde/comm/mpi/plugin.h"
 
@@ -58,10 +59,13 @@ class MpiOwner {
   int rank_ = 0, size_ = 1, largest_tag_ = 0;
   bool started_by_us_ = false;
 
-  std::recursive_mutex leaving_;                   // held while those leave
-  std::map<int, std::function<void()>> to_leave_;  // guarded by leaving_
-  std::vector<int> pids_;                          // guarded by leaving_
-  int next_number_ = 0;                            // guarded by leaving_
+  Mutex mutex_;
+  Condition left_;
+  std::map<int, std::function<void()>> to_leave_ RONDE_GUARDED_BY(mutex_);
+  std::vector<int> pids_ RONDE_GUARDED_BY(mutex_);
+  int next_number_ RONDE_GUARDED_BY(mutex_) = 0;
+  int leaving_ RONDE_GUARDED_BY(mutex_) = -1;             // which of them does; -1: none
+  std::thread::id leaver_ RONDE_GUARDED_BY(mutex_) = {};  // the thread that lets them
   std::atomic<bool> lost_ = false;
 };
 

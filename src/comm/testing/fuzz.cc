@@ -230,7 +230,7 @@ void Fuzzer::settle(Which which) {
 }
 
 void Fuzzer::note(std::uint64_t step, const std::string& problem) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   problems_.push_back(fmt::format("seed {} step {} rank {}: {}", seed_, step, engine_.rank(), problem));
 }
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/testing/call.h"
 #include "ronde/comm/testing/pending.h"
@@ -24,7 +24,10 @@ class Fuzzer {
   void finish();  // waits for all that is
 
   // What was wrong, each with seed, step, rank and call.
-  const std::vector<std::string>& problems() const { return problems_; }
+  std::vector<std::string> problems() const {
+    const Lock lock(mutex_);
+    return problems_;
+  }
   std::uint64_t checks() const { return checks_; }
 
  private:
@@ -73,8 +76,8 @@ class Fuzzer {
   std::uint64_t checks_ = 0;
   std::list<Circle> circles_;  // the world first
   std::list<Flight> flights_;
-  std::mutex mutex_;  // of problems_
-  std::vector<std::string> problems_;
+  mutable Mutex mutex_;
+  std::vector<std::string> problems_ RONDE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ronde::comm::tests

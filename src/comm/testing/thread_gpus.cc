@@ -1,6 +1,5 @@
 #include "ronde/comm/testing/thread_gpus.h"
 
-#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -23,23 +22,24 @@ struct ThreadGpus::Meeting {
 
   // Until all members are here. FAILS WITH: System when one has gone, or has given up.
   void wait_for_all() {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     const std::uint64_t mine = rounds;
     if (++here == static_cast<int>(gifts.size())) {
       here = 0;
       ++rounds;
       changed.notify_all();
     }
-    changed.wait(lock, [&] { return rounds != mine || !broken.empty() || gone; });
+    changed.wait(lock, [&]() RONDE_REQUIRES(mutex) { return rounds != mine || !broken.empty() || gone; });
     if (rounds == mine) throw Error(Error::Kind::System, broken.empty() ? "a member left" : broken);
   }
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  int connected = 0, here = 0;
-  std::uint64_t rounds = 0;
-  std::string broken;  // why nothing goes any more
-  bool gone = false;   // a member has
+  Mutex mutex;
+  Condition changed;
+  int connected RONDE_GUARDED_BY(mutex) = 0;
+  int here RONDE_GUARDED_BY(mutex) = 0;
+  std::uint64_t rounds RONDE_GUARDED_BY(mutex) = 0;
+  std::string broken RONDE_GUARDED_BY(mutex);  // why nothing goes any more
+  bool gone RONDE_GUARDED_BY(mutex) = false;   // a member has
   std::vector<std::shared_ptr<const Gifts>> gifts;
 };
 
@@ -48,19 +48,19 @@ class ThreadGpus::Link final : public detail::DeviceLink {
   Link(ThreadGpus& all, std::shared_ptr<Meeting> meeting, detail::NcclOptions options)
       : all_(all), meeting_(std::move(meeting)), options_(std::move(options)) {
     ++all_.links_;
-    std::lock_guard lock(meeting_->mutex);
+    const Lock lock(meeting_->mutex);
     ++meeting_->connected;
   }
   ~Link() override {
     --all_.links_;
-    std::lock_guard lock(meeting_->mutex);
+    const Lock lock(meeting_->mutex);
     meeting_->gone = true;
     meeting_->changed.notify_all();
   }
 
   bool ready() override {
     check();
-    std::lock_guard lock(meeting_->mutex);
+    const Lock lock(meeting_->mutex);
     if (meeting_->connected == options_.size) return true;
     if (monotonic_now() - begun_ < options_.deadline) return false;
     throw Error(Error::Kind::Timeout, fmt::format("NCCL set-up on {} is late", options_.place.to_words()));
@@ -99,7 +99,7 @@ class ThreadGpus::Link final : public detail::DeviceLink {
   }
 
   void check() override {
-    std::lock_guard lock(meeting_->mutex);
+    const Lock lock(meeting_->mutex);
     if (!meeting_->broken.empty()) throw Error(Error::Kind::System, meeting_->broken);
   }
   void abort() noexcept override {
@@ -110,7 +110,7 @@ class ThreadGpus::Link final : public detail::DeviceLink {
  private:
   std::size_t me() const { return static_cast<std::size_t>(options_.rank); }
   void break_with(std::string why) {
-    std::lock_guard lock(meeting_->mutex);
+    const Lock lock(meeting_->mutex);
     if (meeting_->broken.empty()) meeting_->broken = std::move(why);
     meeting_->changed.notify_all();
   }
@@ -157,14 +157,14 @@ class ThreadGpus::Link final : public detail::DeviceLink {
 
 std::string ThreadGpus::make_id() {
   if (no_names) throw Error(Error::Kind::System, "NCCL has no names left");
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return fmt::format("communicator {}", ++ids_);
 }
 
 std::unique_ptr<detail::DeviceLink> ThreadGpus::make_link(detail::NcclOptions options) {
   if (options.place.rank == refused)
     throw Error(Error::Kind::System, fmt::format("NCCL set-up on {} was refused", options.place.to_words()));
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::shared_ptr<Meeting> meeting = meetings_[options.id].lock();
   if (!meeting) meetings_[options.id] = meeting = std::make_shared<Meeting>(options.size);
   return std::make_unique<Link>(*this, std::move(meeting), std::move(options));

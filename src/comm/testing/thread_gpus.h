@@ -3,9 +3,9 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/gpu/device_link.h"
 
 namespace ronde::comm::tests {
@@ -31,9 +31,9 @@ class ThreadGpus final : public detail::NcclStandIn {
   class Link;
   struct Meeting;
 
-  std::mutex mutex_;
-  int ids_ = 0;
-  std::map<std::string, std::weak_ptr<Meeting>> meetings_;
+  Mutex mutex_;
+  int ids_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::weak_ptr<Meeting>> meetings_ RONDE_GUARDED_BY(mutex_);
   std::atomic<int> calls_ = 0, links_ = 0, aborts_ = 0;
 };
 

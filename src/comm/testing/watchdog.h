@@ -4,9 +4,10 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::comm::tests {
 
@@ -15,9 +16,9 @@ class Watchdog {
  public:
   explicit Watchdog(std::chrono::seconds limit, std::string what = "")
       : thread_([limit, what = std::move(what)](const std::stop_token& stop) {
-          std::mutex mutex;
+          Mutex mutex;
           std::condition_variable_any bell;
-          std::unique_lock lock(mutex);
+          Lock lock(mutex);
           bell.wait_for(lock, stop, limit, [] { return false; });
           if (stop.stop_requested()) return;
           std::fprintf(stderr, "hangs for %lld s: %s\n", static_cast<long long>(limit.count()), what.c_str());

@@ -99,11 +99,11 @@ OpenFiles::OpenFiles(std::vector<std::string> paths, std::size_t most_open)
 
 std::shared_ptr<const FileDescriptor> OpenFiles::get(std::size_t index) const {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (files_[index]) return files_[index];
   }
   auto file = std::make_shared<const FileDescriptor>(open_to_read(paths_[index]));  // slow: without the lock
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (files_[index]) return files_[index];  // another thread was faster
   if (open_.size() >= most_open_) {
     files_[open_.front()].reset();

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ronde/base/system/file_descriptor.h"
+#include "ronde/base/system/mutex.h"
 
 // Files that are read in places and written in one go. What is not there is bad input; all else that fails is the
 // system's fault; each names the file.
@@ -52,9 +52,9 @@ class OpenFiles {
  private:
   const std::vector<std::string> paths_;
   const std::size_t most_open_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const FileDescriptor>> files_;  // guarded by mutex_; null: closed
-  mutable std::vector<std::size_t> open_;                             // guarded by mutex_; in the order of opening
+  mutable Mutex mutex_;
+  mutable std::vector<std::shared_ptr<const FileDescriptor>> files_ RONDE_GUARDED_BY(mutex_);  // null: closed
+  mutable std::vector<std::size_t> open_ RONDE_GUARDED_BY(mutex_);  // in the order of opening
 };
 
 }  // namespace ronde::data::detail

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "ronde/base/system/mutex.h"
 
 // Work on many items by several threads, for tools: packing, scanning, verifying.
 namespace ronde::data::detail {
@@ -22,16 +22,18 @@ int usable_threads();
 template <class Work>
 void parallel_for(std::int64_t count, int threads, const Work& work) {
   std::atomic<std::int64_t> next{0}, failed_at{count};
-  std::mutex mutex;
-  std::exception_ptr failure;  // guarded by mutex
+  struct {
+    Mutex mutex;
+    std::exception_ptr failure RONDE_GUARDED_BY(mutex);
+  } shared;
   const auto serve = [&] {
     for (std::int64_t i = next++; i < failed_at; i = next++) try {
         work(i);
       } catch (...) {
-        const std::lock_guard lock(mutex);
+        const Lock lock(shared.mutex);
         if (i < failed_at) {
           failed_at = i;
-          failure = std::current_exception();
+          shared.failure = std::current_exception();
         }
       }
   };
@@ -40,7 +42,8 @@ void parallel_for(std::int64_t count, int threads, const Work& work) {
     for (int i = 1; i < threads && i < count; ++i) helpers.emplace_back(serve);
     serve();
   }
-  if (failure) std::rethrow_exception(failure);
+  const Lock lock(shared.mutex);
+  if (shared.failure) std::rethrow_exception(shared.failure);
 }
 
 // Calls make(i) for each i of [begin, end) on `threads` threads, and take(i, made) on this one, in order. No more than
@@ -48,19 +51,25 @@ void parallel_for(std::int64_t count, int threads, const Work& work) {
 template <class Made, class Make, class Take>
 void ordered_work(std::int64_t begin, std::int64_t end, int threads, std::int64_t window, const Make& make,
                   const Take& take) {
-  std::mutex mutex;
-  std::condition_variable room, ready;
-  std::int64_t next = begin, taken = begin;
-  bool stopped = false;
-  std::map<std::int64_t, std::pair<std::optional<Made>, std::exception_ptr>> made;  // all guarded by mutex
+  struct Shared {
+    explicit Shared(std::int64_t first) : next(first), taken(first) {}
+    Mutex mutex;
+    Condition room, ready;
+    std::int64_t next RONDE_GUARDED_BY(mutex);
+    std::int64_t taken RONDE_GUARDED_BY(mutex);
+    bool stopped RONDE_GUARDED_BY(mutex) = false;
+    std::map<std::int64_t, std::pair<std::optional<Made>, std::exception_ptr>> made RONDE_GUARDED_BY(mutex);
+  } shared(begin);
   const auto serve = [&] {
     while (true) {
       std::int64_t i = 0;
       {
-        std::unique_lock lock(mutex);
-        room.wait(lock, [&] { return stopped || next >= end || next < taken + window; });
-        if (stopped || next >= end) return;
-        i = next++;
+        Lock lock(shared.mutex);
+        shared.room.wait(lock, [&]() RONDE_REQUIRES(shared.mutex) {
+          return shared.stopped || shared.next >= end || shared.next < shared.taken + window;
+        });
+        if (shared.stopped || shared.next >= end) return;
+        i = shared.next++;
       }
       std::pair<std::optional<Made>, std::exception_ptr> result;
       try {
@@ -68,30 +77,30 @@ void ordered_work(std::int64_t begin, std::int64_t end, int threads, std::int64_
       } catch (...) {
         result.second = std::current_exception();
       }
-      const std::lock_guard lock(mutex);
-      made.emplace(i, std::move(result));
-      ready.notify_one();
+      const Lock lock(shared.mutex);
+      shared.made.emplace(i, std::move(result));
+      shared.ready.notify_one();
     }
   };
   std::vector<std::jthread> helpers;
   for (int i = 0; i < threads && i < end - begin; ++i) helpers.emplace_back(serve);
   try {
     for (std::int64_t i = begin; i < end; ++i) {
-      std::unique_lock lock(mutex);
-      ready.wait(lock, [&] { return made.contains(i); });
-      auto result = std::move(made.extract(i).mapped());
-      taken = i + 1;
+      Lock lock(shared.mutex);
+      shared.ready.wait(lock, [&]() RONDE_REQUIRES(shared.mutex) { return shared.made.contains(i); });
+      auto result = std::move(shared.made.extract(i).mapped());
+      shared.taken = i + 1;
       lock.unlock();
-      room.notify_all();
+      shared.room.notify_all();
       if (result.second) std::rethrow_exception(result.second);
       take(i, std::move(*result.first));
     }
   } catch (...) {
     {
-      const std::lock_guard lock(mutex);
-      stopped = true;
+      const Lock lock(shared.mutex);
+      shared.stopped = true;
     }
-    room.notify_all();
+    shared.room.notify_all();
     throw;
   }
 }

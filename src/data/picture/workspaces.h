@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::data::picture {
 
@@ -33,7 +34,7 @@ class Workspaces {
 
   std::unique_ptr<T> take() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (!idle_.empty()) {
         auto one = std::move(idle_.back());
         idle_.pop_back();
@@ -45,16 +46,16 @@ class Workspaces {
   }
   void give_back(std::unique_ptr<T> one) noexcept {
     if (one->bytes() > kMostKept) one.reset();
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (one)
       idle_.push_back(std::move(one));
     else
       --made_;
   }
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> idle_;  // guarded by mutex_
-  std::size_t made_ = 0;                  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<T>> idle_ RONDE_GUARDED_BY(mutex_);
+  std::size_t made_ RONDE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ronde::data::picture

@@ -25,7 +25,7 @@ void BadSamples::add(std::int64_t index, const std::string& where, const Error& 
   const std::int64_t most = std::min(std::max(kAlways, samples_ / kShare), samples_ - 1);
   std::size_t count = 0;
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!known_.insert(index).second) return;
     count = known_.size();
   }
@@ -35,7 +35,7 @@ void BadSamples::add(std::int64_t index, const std::string& where, const Error& 
 }
 
 std::int64_t BadSamples::count() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::ssize(known_);
 }
 

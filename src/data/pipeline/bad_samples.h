@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::data {
 
@@ -29,8 +29,8 @@ class BadSamples {
   const bool skip_;
   const std::int64_t samples_;
   const Say say_;
-  mutable std::mutex mutex_;
-  std::set<std::int64_t> known_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::set<std::int64_t> known_ RONDE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ronde::data

@@ -17,7 +17,7 @@ void Gate::Place::resize(std::size_t bytes) noexcept {
   if (gate_ == nullptr) return;
   const std::size_t before = counted_.bytes();
   {
-    std::lock_guard lock(gate_->mutex_);
+    const Lock lock(gate_->mutex_);
     gate_->used_ += bytes - before;
     if (kept_) gate_->kept_ += bytes - before;
     if (bytes > before)
@@ -31,7 +31,7 @@ void Gate::Place::resize(std::size_t bytes) noexcept {
 void Gate::Place::set_kept(bool kept) noexcept {
   if (gate_ == nullptr || kept == kept_) return;
   {
-    std::lock_guard lock(gate_->mutex_);
+    const Lock lock(gate_->mutex_);
     if (kept)
       gate_->kept_ += counted_.bytes();
     else
@@ -50,26 +50,28 @@ void Gate::Place::take(Place other) noexcept {
 void Gate::Asking::tell(int more) noexcept {
   if (gate_ == nullptr) return;
   {
-    std::lock_guard lock(gate_->mutex_);
+    const Lock lock(gate_->mutex_);
     gate_->asking_ += more;
   }
   if (more > 0) gate_->changed_.notify_all();
 }
 
 void Gate::add_gatherer() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++gatherers_;
 }
 
 std::optional<Gate::Place> Gate::enter(std::size_t bytes, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   std::size_t wanted = 0;
-  const auto fits = [&] {
+  const auto fits = [&]() RONDE_REQUIRES(mutex_) {
     wanted = std::min(std::max(bytes, most_each_), limit_);
     return used_ + wanted <= limit_;
   };
-  const auto stuck = [&] { return used_ == kept_ && asking_ == gatherers_; };
-  if (!changed_.wait(lock, stop, [&] { return fits() || stuck(); })) return {};
+  const auto fits_or_is_stuck = [&]() RONDE_REQUIRES(mutex_) {
+    return fits() || (used_ == kept_ && asking_ == gatherers_);
+  };
+  if (!changed_.wait(lock, stop, fits_or_is_stuck)) return {};
   if (!fits())
     throw Error::bad_input(
         "the samples of a batch or buffer need more than the {} that data.memory leaves for them: raise data.memory, "
@@ -81,7 +83,7 @@ std::optional<Gate::Place> Gate::enter(std::size_t bytes, const std::stop_token&
 }
 
 void Gate::expect(std::size_t bytes) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   most_each_ = std::max(most_each_, bytes);
 }
 

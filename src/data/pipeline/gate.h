@@ -2,11 +2,11 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/pipeline/memory/budget.h"
 
 namespace ronde::data {
@@ -89,11 +89,13 @@ class Gate {
  private:
   const std::size_t limit_;
   Budget& all_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::size_t used_ = 0, kept_ = 0;  // guarded by mutex_: bytes; and those of them that are held by who asks
-  int gatherers_ = 0, asking_ = 0;   // guarded by mutex_
-  std::size_t most_each_ = 0;        // guarded by mutex_
+  std::size_t used_ RONDE_GUARDED_BY(mutex_) = 0;  // bytes
+  std::size_t kept_ RONDE_GUARDED_BY(mutex_) = 0;  // those of them that are held by who asks
+  int gatherers_ RONDE_GUARDED_BY(mutex_) = 0;
+  int asking_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::size_t most_each_ RONDE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ronde::data

@@ -71,9 +71,9 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
   std::size_t bytes = 0, most_each = 0;
   bool alone = false;
   if (begin < end) {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     // The first run goes alone when nobody knows what its samples will become; the second waits until it is known.
-    if (probed_ && !room_.wait(lock, stop_, [&] { return !unknown_; })) return false;
+    if (probed_ && !room_.wait(lock, stop_, [this]() RONDE_REQUIRES(mutex_) { return !unknown_; })) return false;
     alone = unknown_;
     probed_ = true;
     most_each = most_each_;
@@ -105,8 +105,8 @@ bool Issuer::fill(Run& run, std::int64_t begin, std::int64_t end) {
 // large ones would be more than there is room for. 0: it is being stopped.
 std::int64_t Issuer::length_alone() {
   if (!options_.measured) return options_.length;
-  std::unique_lock lock(mutex_);
-  if (probed_ && !room_.wait(lock, stop_, [&] { return !unknown_; })) return 0;
+  Lock lock(mutex_);
+  if (probed_ && !room_.wait(lock, stop_, [this]() RONDE_REQUIRES(mutex_) { return !unknown_; })) return 0;
   if (unknown_) return 1;
   const auto fitting = static_cast<std::int64_t>(kRunBytes / std::max<std::size_t>(most_each_, 1));
   return std::clamp<std::int64_t>(fitting, 1, options_.length);
@@ -171,8 +171,8 @@ std::size_t Issuer::stored_bytes(std::int64_t index) const {
 
 bool Issuer::wait_for_turn() {
   const auto since = monotonic_now();
-  std::unique_lock lock(mutex_);
-  if (!room_.wait(lock, stop_, [&] { return open_ < ahead_; })) return false;
+  Lock lock(mutex_);
+  if (!room_.wait(lock, stop_, [this]() RONDE_REQUIRES(mutex_) { return open_ < ahead_; })) return false;
   ++open_;
   const auto waited = monotonic_now() - since;
   waited_ += waited;
@@ -202,7 +202,7 @@ Batch::Facts Issuer::facts_at(const Position& at) const {
 
 void Issuer::release_slot() {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     --open_;
   }
   room_.notify_one();
@@ -210,7 +210,7 @@ void Issuer::release_slot() {
 
 void Issuer::set_ahead(std::size_t batches) {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ahead_ = std::max<std::size_t>(batches, 1);
   }
   room_.notify_one();
@@ -224,7 +224,7 @@ void Issuer::settle(Run& run, std::size_t before, std::size_t after) {
     run.reservation.shrink(whole);
   if (run.items.empty()) return;
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     most_each_ = std::max(most_each_, std::max(before, whole) / run.items.size());
     unknown_ = false;
   }

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/order/batch_plan.h"
 #include "ronde/data/order/index_view.h"
 #include "ronde/data/pipeline/memory/budget.h"
@@ -90,12 +90,13 @@ class Issuer : public Stream {
   std::chrono::nanoseconds waited_{0};
   std::atomic<std::int64_t> waited_for_turn_{0};  // ns
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any room_;
-  std::size_t open_ = 0, ahead_;  // guarded by mutex_
-  std::size_t most_each_ = 0;     // guarded by mutex_: bytes that a sample has taken so far, at the most
-  bool probed_ = false;           // guarded by mutex_: a run has been sent to find that out
-  bool unknown_;                  // guarded by mutex_: nothing was settled yet
+  std::size_t open_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::size_t ahead_ RONDE_GUARDED_BY(mutex_);
+  std::size_t most_each_ RONDE_GUARDED_BY(mutex_) = 0;  // bytes that a sample has taken so far, at the most
+  bool probed_ RONDE_GUARDED_BY(mutex_) = false;        // a run has been sent to find that out
+  bool unknown_ RONDE_GUARDED_BY(mutex_);               // nothing was settled yet
 };
 
 }  // namespace ronde::data

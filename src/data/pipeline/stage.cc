@@ -51,7 +51,7 @@ Stage::~Stage() = default;  // its threads are joined: `stop` was asked for
 
 void Stage::set_threads(int threads) {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     threads_ = std::max(threads, 1);
     try {
       while (static_cast<int>(pool_.size()) < threads_ && !stop_.stop_requested())
@@ -66,7 +66,7 @@ void Stage::set_threads(int threads) {
 
 void Stage::set_room(std::size_t room) {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     room_ = std::max<std::size_t>(room, 1);
   }
   emptied_.notify_all();
@@ -79,8 +79,8 @@ void Stage::serve(int number) {
   const trace::Scope scope(options_.recorder, "input " + options_.name);
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      const auto wanted = [&] { return ended_ || number < threads_; };
+      Lock lock(mutex_);
+      const auto wanted = [&]() RONDE_REQUIRES(mutex_) { return ended_ || number < threads_; };
       if ((!wanted() && !allotted_.wait(lock, stop_, wanted)) || ended_) return;
     }
     auto taken = take();
@@ -92,27 +92,27 @@ void Stage::serve(int number) {
 // Only one thread is inside at a time: so runs get their tickets in the order in which they come.
 std::optional<Stage::Taken> Stage::take() {
   const auto since = monotonic_now();
-  const std::lock_guard turn(input_);
+  const Lock turn(input_);
   add(for_room_ ? sums_.room : sums_.input, monotonic_now() - since);
   for_room_ = true;
   if (!wait_for_room()) return {};
   for_room_ = false;
   auto run = pull();
   if (!run) return {};
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   slots_.emplace_back();
   return Taken{given_ + slots_.size() - 1, std::move(*run)};
 }
 
 bool Stage::wait_for_room() {
   const auto since = monotonic_now();
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   if (!ended_ && slots_.size() >= room_) {
     const trace::Span span(trace::span_names::kWaitForRoom, "input");
     // Who is woken for every run that is taken works on one and sleeps again: all that waking takes longer than the
     // reading of a small file.
     was_full_ = true;
-    const auto free = [&] { return ended_ || slots_.size() <= room_ / 2; };
+    const auto free = [this]() RONDE_REQUIRES(mutex_) { return ended_ || slots_.size() <= room_ / 2; };
     if (!emptied_.wait(lock, stop_, free)) return false;
     was_full_ = false;
   }
@@ -135,7 +135,7 @@ std::optional<Run> Stage::pull() {
   add(sums_.input, monotonic_now() - since - for_room);
   if (run) return run;
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ended_ = true;
     if (failure) slots_.push_back({.done = true, .failure = failure});
   }
@@ -162,7 +162,7 @@ void Stage::work_on(Taken taken) {
 
 void Stage::finish(std::uint64_t ticket, Slot slot) {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (slot.failure) ended_ = true;
     if (options_.ordered)
       slots_[ticket - given_] = std::move(slot);
@@ -186,8 +186,9 @@ bool Stage::ready() const {
 
 std::optional<Run> Stage::next() {
   if (failure_) std::rethrow_exception(failure_);
-  std::unique_lock lock(mutex_);
-  if ((!ready() && !filled_.wait(lock, stop_, [&] { return ready(); })) || slots_.empty()) return {};
+  Lock lock(mutex_);
+  if ((!ready() && !filled_.wait(lock, stop_, [this]() RONDE_REQUIRES(mutex_) { return ready(); })) || slots_.empty())
+    return {};
   Slot slot = std::move(slots_.front());
   slots_.pop_front();
   ++given_;
@@ -201,7 +202,7 @@ std::optional<Run> Stage::next() {
 }
 
 StageStats Stage::stats() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return {.name = options_.name,
           .threads = threads_,
           .waits = options_.waits,

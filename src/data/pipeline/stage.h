@@ -7,7 +7,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/pipeline/run.h"
 #include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/trace/recorder.h"
@@ -68,8 +68,8 @@ class Stage : public Stream {
   void serve(int number);
   std::optional<Taken> take();
   bool wait_for_room();
-  bool ready() const;  // REQUIRES: mutex_
-  std::optional<Run> pull();
+  bool ready() const RONDE_REQUIRES(mutex_);
+  std::optional<Run> pull() RONDE_REQUIRES(input_);
   void finish(std::uint64_t ticket, Slot slot);
   void work_on(Taken taken);
 
@@ -80,20 +80,20 @@ class Stage : public Stream {
   const trace::Name span_;
   Sums sums_;
 
-  std::mutex input_;       // held by who pulls from the step before
-  bool for_room_ = false;  // guarded by input_: who had it last was waiting for room rather than for input
+  Mutex input_;                                     // held by who pulls from the step before
+  bool for_room_ RONDE_GUARDED_BY(input_) = false;  // who had it last was waiting for room rather than for input
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable_any filled_, emptied_, allotted_;
-  std::deque<Slot> slots_;                // guarded by mutex_: of the runs given_, given_ + 1 ...
-  std::uint64_t given_ = 0;               // guarded by mutex_
-  std::size_t room_;                      // guarded by mutex_
-  bool was_full_ = false;                 // guarded by mutex_: someone waits until half of the room is free
-  bool within_batch_ = false;             // guarded by mutex_: the first runs of a batch have been given
-  int threads_ = 0;                       // guarded by mutex_: those numbered below work
-  bool ended_ = false;                    // guarded by mutex_: nothing more is pulled
-  std::exception_ptr failure_ = nullptr;  // of next()'s thread
-  std::vector<std::jthread> pool_;        // guarded by mutex_
+  std::deque<Slot> slots_ RONDE_GUARDED_BY(mutex_);  // of the runs given_, given_ + 1 ...
+  std::uint64_t given_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::size_t room_ RONDE_GUARDED_BY(mutex_);
+  bool was_full_ RONDE_GUARDED_BY(mutex_) = false;      // someone waits until half of the room is free
+  bool within_batch_ RONDE_GUARDED_BY(mutex_) = false;  // the first runs of a batch have been given
+  int threads_ RONDE_GUARDED_BY(mutex_) = 0;            // those numbered below work
+  bool ended_ RONDE_GUARDED_BY(mutex_) = false;         // nothing more is pulled
+  std::exception_ptr failure_ = nullptr;                // of next()'s thread
+  std::vector<std::jthread> pool_ RONDE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ronde::data

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/pipeline/memory/budget.h"
 #include "ronde/data/pipeline/run.h"
 #include "ronde/data/pipeline/stack.h"
@@ -83,7 +83,7 @@ class Sealed : public Stream {
 class NoSamples {
  public:
   void remember(const Sample& batch) {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (known_.empty())
       for (const Sample::Named& named : batch.arrays()) {
         Shape shape = named.array.shape();
@@ -92,13 +92,13 @@ class NoSamples {
       }
   }
   Sample like_before() const {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return known_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Sample known_;
+  mutable Mutex mutex_;
+  Sample known_ RONDE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ronde::data

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/formats/images/picture_check.h"
 #include "ronde/data/formats/pack/pack_shard.h"
 #include "ronde/data/io/parallel.h"
@@ -30,6 +30,7 @@ class Verifier {
       const std::int64_t now = done_ += end - run * kRun;
       if (options_.progress) options_.progress(now, records_.size());
     });
+    const Lock lock(mutex_);
     std::ranges::sort(bad_, {}, &Verification::Bad::index);
     return {.format = {}, .samples = records_.size(), .bytes = bytes_, .pictures = pictures_, .bad = std::move(bad_)};
   }
@@ -47,7 +48,7 @@ class Verifier {
       check_class(sample);
     } catch (const Error& error) {
       if (error.kind() == Error::Kind::Bug) throw;
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       bad_.push_back({index, where_or_number(records_, index), error.message()});
     }
   }
@@ -64,8 +65,8 @@ class Verifier {
   const double classes_;
   std::atomic<std::int64_t> done_{0}, pictures_{0};
   std::atomic<std::uint64_t> bytes_{0};
-  std::mutex mutex_;
-  std::vector<Verification::Bad> bad_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Verification::Bad> bad_ RONDE_GUARDED_BY(mutex_);
 };
 
 // The bytes between records, and the places of whole files.
@@ -73,7 +74,10 @@ void verify_shards(const VerifyOptions& options, Verification& found) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(options.records.path, ignored)) return;  // one shard has nobody to compare with
   const files::PackSet set = files::load_pack(options.records.path);
-  std::mutex mutex;
+  struct {
+    std::vector<Verification::Bad>& bad RONDE_GUARDED_BY(mutex);
+    Mutex mutex = {};
+  } shared{found.bad};
   const int threads = options.threads > 0 ? options.threads : detail::usable_threads();
   detail::parallel_for(static_cast<std::int64_t>(set.manifest.shards.size()), threads, [&](std::int64_t i) {
     const files::PackShardFacts& shard = set.manifest.shards[static_cast<std::size_t>(i)];
@@ -85,8 +89,8 @@ void verify_shards(const VerifyOptions& options, Verification& found) {
     } catch (const Error& error) {
       why = error.message();
     }
-    const std::lock_guard lock(mutex);
-    if (!why.empty()) found.bad.push_back({-1, path, std::move(why)});
+    const Lock lock(shared.mutex);
+    if (!why.empty()) shared.bad.push_back({-1, path, std::move(why)});
   });
 }
 

@@ -15,7 +15,7 @@ ActivityBuffers::~ActivityBuffers() {
 }
 
 std::uint8_t* ActivityBuffers::take() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!spare_.empty()) {
     std::uint8_t* const buffer = spare_.back();
     spare_.pop_back();
@@ -28,7 +28,7 @@ std::uint8_t* ActivityBuffers::take() noexcept {
 }
 
 void ActivityBuffers::put(Filled buffer) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (reading_ && buffer.bytes > 0) {
     filled_.push_back(buffer);
     came_.notify_one();
@@ -38,18 +38,18 @@ void ActivityBuffers::put(Filled buffer) noexcept {
 }
 
 void ActivityBuffers::begin() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   reading_ = true;
 }
 
 void ActivityBuffers::end() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   reading_ = false;
 }
 
 std::optional<ActivityBuffers::Filled> ActivityBuffers::next(const std::stop_token& stop) noexcept {
-  std::unique_lock lock(mutex_);
-  came_.wait(lock, stop, [this] { return !filled_.empty(); });
+  Lock lock(mutex_);
+  came_.wait(lock, stop, [this]() RONDE_REQUIRES(mutex_) { return !filled_.empty(); });
   if (filled_.empty()) return {};
   const Filled oldest = filled_.front();
   filled_.erase(filled_.begin());
@@ -57,7 +57,7 @@ std::optional<ActivityBuffers::Filled> ActivityBuffers::next(const std::stop_tok
 }
 
 void ActivityBuffers::give_back(std::uint8_t* buffer) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   spare_.push_back(buffer);
 }
 

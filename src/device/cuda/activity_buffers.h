@@ -3,10 +3,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::device {
 
@@ -43,12 +44,13 @@ class ActivityBuffers {
   void give_back(std::uint8_t* buffer) noexcept;
 
  private:
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any came_;
-  std::size_t made_ = 0;
-  bool reading_ = false;
-  std::vector<std::uint8_t*> spare_;  // owned; with room for kMost, like filled_: neither grows later
-  std::vector<Filled> filled_;        // oldest first
+  std::size_t made_ RONDE_GUARDED_BY(mutex_) = 0;
+  bool reading_ RONDE_GUARDED_BY(mutex_) = false;
+  std::vector<std::uint8_t*> spare_
+      RONDE_GUARDED_BY(mutex_);  // owned; with room for kMost, like filled_: neither grows later
+  std::vector<Filled> filled_ RONDE_GUARDED_BY(mutex_);  // oldest first
 };
 
 }  // namespace ronde::device

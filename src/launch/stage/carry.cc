@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <exception>
-#include <mutex>
 #include <thread>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/units.h"
 #include "ronde/launch/process/guarded.h"
 #include "ronde/launch/process/poller.h"
@@ -43,6 +43,7 @@ class Watch {
     for (std::size_t i = 0; i < carriers_.size(); ++i) threads.emplace_back([this, i] { carry_one(i); });
     while (left_ > 0) wait_once();
     threads.clear();
+    const Lock lock(mutex_);
     if (bar_) print(err_.descriptor, "\x1b[K");
     if (failure_ && !signal_) std::rethrow_exception(failure_);
     if (failure_) print(err_.descriptor, words_of(failure_) + "\n");
@@ -58,7 +59,7 @@ class Watch {
     try {
       sentences_[i] = carriers_[i](progress_, signals_);
     } catch (...) {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
       progress_.stop = true;
     }
@@ -99,8 +100,8 @@ class Watch {
   Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
   Pipe ended_ = Pipe::make();
   Progress progress_;
-  std::mutex mutex_;  // guards failure_
-  std::exception_ptr failure_;
+  Mutex mutex_;
+  std::exception_ptr failure_ RONDE_GUARDED_BY(mutex_);
   std::vector<std::string> sentences_;
   std::size_t left_ = carriers_.size();
   std::optional<int> signal_;

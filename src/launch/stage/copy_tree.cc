@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/file_descriptor.h"
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::launch::detail {
 namespace {
@@ -106,8 +106,10 @@ void copy_tree(const Entries& entries, const fs::path& from, const fs::path& to,
   make_folders_and_links(entries, from, to);
   const std::vector<Piece> pieces = cut(entries);
   std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
+  struct {
+    Mutex mutex;
+    std::exception_ptr first RONDE_GUARDED_BY(mutex);
+  } failure;
   std::atomic<bool> failed{false};
   const auto work = [&] {
     std::vector<char> buffer(kBuffer);
@@ -115,8 +117,8 @@ void copy_tree(const Entries& entries, const fs::path& from, const fs::path& to,
       for (std::size_t i = next++; i < pieces.size() && !failed && !progress.stop; i = next++)
         copy_piece(pieces[i], from, to, progress, buffer);
     } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
+      const Lock lock(failure.mutex);
+      if (!failure.first) failure.first = std::current_exception();
       failed = true;
     }
   };
@@ -124,7 +126,10 @@ void copy_tree(const Entries& entries, const fs::path& from, const fs::path& to,
     std::vector<std::jthread> workers;
     for (int i = 0; i < std::min<int>(threads, static_cast<int>(pieces.size())); ++i) workers.emplace_back(work);
   }
-  if (failure) std::rethrow_exception(failure);
+  {
+    const Lock lock(failure.mutex);
+    if (failure.first) std::rethrow_exception(failure.first);
+  }
   if (progress.stop) return;
   for (const Entry& entry : entries)  // last, for writing changes it
     if (entry.kind == Entry::Kind::File) set_time(below(to, entry), entry);

@@ -26,9 +26,10 @@ fs::path beside(const fs::path& place, const char* what) {
 }
 
 // Held by whoever brings something to this place. Given back when the process ends, however that is.
-class Lock {
+class FileLock {
  public:
-  Lock(const fs::path& file, const Progress& progress) : file_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+  FileLock(const fs::path& file, const Progress& progress)
+      : file_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (!file_) throw Error::system(errno, "cannot write {}", file.string());
     // A file system that knows no locks leaves it to the user not to stage the same twice at once.
     while (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !progress.stop)
@@ -132,7 +133,7 @@ std::string bring(const StageItem& item, const Environment& environment, int thr
                   Progress& progress) try {
   const auto begun = Clock::now();
   const std::string place = item.place.path.string();
-  const Lock lock(beside(item.place.path, "lock"), progress);
+  const FileLock lock(beside(item.place.path, "lock"), progress);
   throw_if_stopped(progress);
   if (is_up_to_date(item, progress.stop))
     return fmt::format("{} is already staged: {}; ranks find it as ${}", item.place.name, place, item.variable);

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::launch::detail {
 namespace {
@@ -41,11 +40,15 @@ class Walk {
   Walk(fs::path root, const std::atomic<bool>& stop) : root_(std::move(root)), stop_(stop) {}
 
   Entries all(int threads) {
-    folders_.emplace_back("");
+    {
+      const Lock lock(mutex_);
+      folders_.emplace_back("");
+    }
     {
       std::vector<std::jthread> lookers;
       for (int i = 0; i < threads; ++i) lookers.emplace_back([this] { look(); });
     }
+    const Lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     std::ranges::sort(found_, {}, &Entry::path);
     return std::move(found_);
@@ -53,9 +56,9 @@ class Walk {
 
  private:
   void look() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return !folders_.empty() || busy_ == 0; });
+      changed_.wait(lock, [this]() RONDE_REQUIRES(mutex_) { return !folders_.empty() || busy_ == 0; });
       if (folders_.empty() || failure_ || stop_) break;
       const std::string folder = std::move(folders_.back());
       folders_.pop_back();
@@ -92,12 +95,12 @@ class Walk {
 
   fs::path root_;
   const std::atomic<bool>& stop_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> folders_;
-  int busy_ = 0;  // that look into one
-  Entries found_;
-  std::exception_ptr failure_;
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<std::string> folders_ RONDE_GUARDED_BY(mutex_);
+  int busy_ RONDE_GUARDED_BY(mutex_) = 0;  // that look into one
+  Entries found_ RONDE_GUARDED_BY(mutex_);
+  std::exception_ptr failure_ RONDE_GUARDED_BY(mutex_);
 };
 
 void add_to(std::uint64_t& hash, std::string_view bytes) {  // FNV-1a

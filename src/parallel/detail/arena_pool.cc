@@ -25,7 +25,7 @@ ArenaPool::~ArenaPool() {
 void* ArenaPool::allocate(std::size_t bytes) {
   if (bytes > backing_->size()) return nullptr;  // before anything is rounded up
   bytes = std::max((bytes + kLine - 1) / kLine * kLine, kLine);
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (retired_) return nullptr;
   void* block = take(bytes, State::Kept);
   if (block) {
@@ -79,7 +79,7 @@ void* ArenaPool::hand_out(std::size_t offset, std::size_t bytes) {
 }
 
 void ArenaPool::free(void* block) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = blocks_.find(static_cast<std::size_t>(static_cast<std::byte*>(block) - backing_->data()));
   if (found == blocks_.end() || found->second.state != State::Used)
     throw Error(Error::Kind::Bug, "an arena got back memory that it did not allocate");
@@ -117,7 +117,7 @@ ArenaPool::Blocks::iterator ArenaPool::remove_free(Blocks::iterator block) {
 }
 
 std::size_t ArenaPool::trim() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (retired_) return 0;
   std::size_t bytes = 0;
   const BySize kept = std::exchange(kept_, {});
@@ -137,12 +137,12 @@ std::size_t ArenaPool::trim() {
 }
 
 void ArenaPool::retire() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   retired_ = true;
 }
 
 std::size_t ArenaPool::blocks() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return used_;
 }
 

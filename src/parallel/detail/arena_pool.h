@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/parallel/detail/arena_backing.h"
 #include "ronde/parallel/detail/arena_meter.h"
 
@@ -46,22 +46,23 @@ class ArenaPool {
   using Blocks = std::map<std::size_t, Block>;                   // by offset; no gaps
   using BySize = std::set<std::pair<std::size_t, std::size_t>>;  // bytes, offset
 
-  void* take(std::size_t bytes, State state);
-  void* grow(std::size_t bytes);
-  void* hand_out(std::size_t offset, std::size_t bytes);
-  bool ends_kept() const;
-  void insert_free(std::size_t offset, Block block);
-  Blocks::iterator remove_free(Blocks::iterator block);
-  BySize& sizes(State state) { return state == State::Kept ? kept_ : bare_; }
+  void* take(std::size_t bytes, State state) RONDE_REQUIRES(mutex_);
+  void* grow(std::size_t bytes) RONDE_REQUIRES(mutex_);
+  void* hand_out(std::size_t offset, std::size_t bytes) RONDE_REQUIRES(mutex_);
+  bool ends_kept() const RONDE_REQUIRES(mutex_);
+  void insert_free(std::size_t offset, Block block) RONDE_REQUIRES(mutex_);
+  Blocks::iterator remove_free(Blocks::iterator block) RONDE_REQUIRES(mutex_);
+  BySize& sizes(State state) RONDE_REQUIRES(mutex_) { return state == State::Kept ? kept_ : bare_; }
 
   const std::unique_ptr<ArenaBacking> backing_;
   ArenaMeter& meter_;
-  mutable std::mutex mutex_;  // guards the rest
-  Blocks blocks_;
-  BySize kept_, bare_;
-  std::size_t end_ = 0;  // of the last block
-  std::size_t used_ = 0;
-  bool retired_ = false;
+  mutable Mutex mutex_;
+  Blocks blocks_ RONDE_GUARDED_BY(mutex_);
+  BySize kept_ RONDE_GUARDED_BY(mutex_);
+  BySize bare_ RONDE_GUARDED_BY(mutex_);
+  std::size_t end_ RONDE_GUARDED_BY(mutex_) = 0;  // of the last block
+  std::size_t used_ RONDE_GUARDED_BY(mutex_) = 0;
+  bool retired_ RONDE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ronde::parallel::detail

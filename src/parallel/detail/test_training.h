@@ -2,12 +2,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <torch/torch.h>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/thread_job.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/distributed_optimizer.h"
@@ -20,8 +20,8 @@ constexpr std::int64_t kSamples = 24, kInputs = 7, kClasses = 3;
 // Torch has one generator, which threads share.
 template <class Make>
 auto with_seed(std::uint64_t seed, Make make) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  static Mutex mutex;
+  const Lock lock(mutex);
   torch::manual_seed(seed);
   return make();
 }

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/units.h"
 #include "ronde/report/export/step_filter.h"
@@ -128,7 +128,7 @@ template <class Visitor>
 void read_all(const std::vector<fs::path>& files, int threads, const StepWindow& steps,
               const std::function<void(Visitor&)>& use) {
   std::atomic<std::size_t> next{0};
-  std::mutex mutex;
+  Mutex mutex;  // one at a time
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
       Visitor visitor(steps);
@@ -136,7 +136,7 @@ void read_all(const std::vector<fs::path>& files, int threads, const StepWindow&
         trace::read_trace(files[i], visitor);
       } catch (const Error&) {
       }
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       use(visitor);
     }
   };

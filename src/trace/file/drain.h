@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,9 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/trace/file/packets.h"
+#include "ronde/trace/record/log_book.h"
 #include "ronde/trace/record/span_filter.h"
-#include "ronde/trace/record/thread_log.h"
 #include "ronde/trace/record/tick_clock.h"
 
 namespace ronde::trace::detail {
@@ -36,17 +36,17 @@ using Note = std::variant<NewTrack, Metadata, ClockOffset>;
 class Notes {  // Thread-safe.
  public:
   void add(Note note) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     notes_.push_back(std::move(note));
   }
   std::vector<Note> take() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return std::exchange(notes_, {});
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<Note> notes_;
+  Mutex mutex_;
+  std::vector<Note> notes_ RONDE_GUARDED_BY(mutex_);
 };
 
 // Takes what the threads recorded and turns it into packets. For the writer's thread alone.

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <charconv>
 #include <iterator>
-#include <mutex>
 #include <thread>
 
 #include "ronde/base/error.h"

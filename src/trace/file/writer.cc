@@ -75,7 +75,7 @@ void Writer::write_until(const std::stop_token& stop) noexcept {
 }
 
 void Writer::drain_round() noexcept {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   const std::uint64_t asked = flushes_asked_;
   lock.unlock();
   try {
@@ -99,7 +99,7 @@ void Writer::append(std::string_view packets) noexcept {
 
 void Writer::fail(const Error& problem) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (error_) return;
     error_ = problem;
   }
@@ -108,14 +108,14 @@ void Writer::fail(const Error& problem) noexcept {
 
 void Writer::flush() {
   if (::getpid() != process_) return;
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   const std::uint64_t mine = ++flushes_asked_;
   parts_.wake.ring();
-  flushed_.wait(lock, [&] { return flushes_done_ >= mine; });
+  flushed_.wait(lock, [&]() RONDE_REQUIRES(mutex_) { return flushes_done_ >= mine; });
 }
 
 std::optional<Error> Writer::error() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return error_;
 }
 

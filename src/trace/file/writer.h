@@ -2,16 +2,15 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/trace/file/drain.h"
 #include "ronde/trace/file/trace_file.h"
 #include "ronde/trace/record/wake.h"
@@ -55,11 +54,11 @@ class Writer {
   const pid_t process_;  // a forked child has this object, but not its thread
   Drain drain_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::optional<Error> error_;
-  std::uint64_t flushes_asked_ = 0;
-  std::uint64_t flushes_done_ = 0;
-  std::condition_variable flushed_;
+  mutable Mutex mutex_;
+  std::optional<Error> error_ RONDE_GUARDED_BY(mutex_);
+  std::uint64_t flushes_asked_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t flushes_done_ RONDE_GUARDED_BY(mutex_) = 0;
+  Condition flushed_;
 
   std::jthread thread_;
 };

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,32 +72,6 @@ class ThreadLog {
   std::unique_ptr<Ring> ring_;
   const Label label_;
   std::atomic<bool> finished_{false};
-};
-
-// Hands out logs to threads and takes them back when the thread is done and the writer has read all of it. Never holds
-// more ring memory than its limit: a thread that comes when it is used up gets a ring that drops (and counts)
-// everything. Thread-safe, but remove() and what snapshot() returns are for the writer alone: nobody else removes logs.
-class LogBook {
- public:
-  LogBook(ThreadLog::Shared shared, std::size_t bytes);
-
-  ThreadLog& open(ThreadLog::Label label);
-  std::vector<ThreadLog*> snapshot() const;
-  void remove(ThreadLog& log);  // REQUIRES: finished, and read to its end
-
-  std::uint64_t dropped() const;  // by all threads so far
-  std::size_t ring_bytes() const { return capacity_ * sizeof(Cell); }
-
- private:
-  std::unique_ptr<Ring> take_ring();
-
-  const ThreadLog::Shared shared_;
-  const std::size_t capacity_;  // cells of a ring, while there is room for many
-  mutable std::mutex mutex_;    // guards what follows; held for moments, never while recording
-  std::size_t bytes_left_;
-  std::vector<std::unique_ptr<Ring>> spare_;
-  std::vector<std::unique_ptr<ThreadLog>> logs_;
-  std::uint64_t dropped_by_gone_ = 0;
 };
 
 }  // namespace ronde::trace::detail

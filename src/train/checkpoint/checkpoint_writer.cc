@@ -1,11 +1,11 @@
 #include "ronde/train/checkpoint/checkpoint_writer.h"
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "ronde/base/system/clock.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/models/safetensors.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -38,13 +38,13 @@ struct CheckpointWriter::Impl {
   const CheckpointWriterOptions options;
   std::thread thread;
   std::atomic<bool> busy = false;
-  std::mutex mutex;  // guards what follows
-  std::optional<Error> error;
-  std::optional<std::filesystem::path> newest;
-  std::optional<CheckpointCost> cost;
+  Mutex mutex;
+  std::optional<Error> error RONDE_GUARDED_BY(mutex);
+  std::optional<std::filesystem::path> newest RONDE_GUARDED_BY(mutex);
+  std::optional<CheckpointCost> cost RONDE_GUARDED_BY(mutex);
 
   void fail(const Error& failure) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     if (!error) error = failure;
   }
 
@@ -70,7 +70,7 @@ struct CheckpointWriter::Impl {
                              {{"step", share.info.step}, {"bytes", bytes_of(share.model) + bytes_of(share.optimizer)}});
       auto path = save_share(options.checkpoint, share);
       const auto total = monotonic_now() - begin;
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       newest = std::move(path);
       cost = {.lost = lost.value_or(total), .total = total};
     });
@@ -118,17 +118,17 @@ void CheckpointWriter::wait() {
 }
 
 std::optional<Error> CheckpointWriter::take_error() {
-  const std::lock_guard lock(impl_->mutex);
+  const Lock lock(impl_->mutex);
   return std::exchange(impl_->error, std::nullopt);
 }
 
 std::optional<std::filesystem::path> CheckpointWriter::newest() const {
-  const std::lock_guard lock(impl_->mutex);
+  const Lock lock(impl_->mutex);
   return impl_->newest;
 }
 
 std::optional<CheckpointCost> CheckpointWriter::cost() const {
-  const std::lock_guard lock(impl_->mutex);
+  const Lock lock(impl_->mutex);
   return impl_->cost;
 }
 

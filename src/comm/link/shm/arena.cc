@@ -33,7 +33,7 @@ std::byte* Arena::allocate(std::size_t bytes) {
   if (bytes > memory_.size()) throw no_room(bytes);  // before anything is rounded up
   const std::size_t unit = bytes >= kPage ? kPage : kLine;
   const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), unit);
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto [offset, room] : free_) {
     const std::size_t start = round_up(offset, unit), lost = start - offset;
     if (room < lost + size) continue;
@@ -54,7 +54,7 @@ std::byte* Arena::allocate_zeroed(std::size_t bytes) {
 }
 
 void Arena::free(std::byte* piece) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto used = used_.find(static_cast<std::size_t>(piece - memory_.data()));
   if (used == used_.end()) throw Error(Error::Kind::Bug, "memory was returned to an arena that it does not belong to");
   auto [offset, size] = *used;
@@ -75,7 +75,7 @@ void Arena::free(std::byte* piece) {
 }
 
 void Arena::retire() {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   retired_ = true;
 }
 

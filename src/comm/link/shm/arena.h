@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/link/shm/mapping.h"
 
 namespace ronde::comm::detail {
@@ -34,10 +34,10 @@ class Arena {
   Error no_room(std::size_t bytes) const;
 
   const Mapping& memory_;
-  bool retired_ = false;  // guarded by mutex_
-  mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> free_;  // offset -> bytes; neighbours are merged. Guarded by mutex_
-  std::map<std::size_t, std::size_t> used_;  // offset -> bytes. Guarded by mutex_
+  mutable Mutex mutex_;
+  bool retired_ RONDE_GUARDED_BY(mutex_) = false;
+  std::map<std::size_t, std::size_t> free_ RONDE_GUARDED_BY(mutex_);  // offset -> bytes; neighbours are merged
+  std::map<std::size_t, std::size_t> used_ RONDE_GUARDED_BY(mutex_);  // offset -> bytes
 };
 
 }  // namespace ronde::comm::detail

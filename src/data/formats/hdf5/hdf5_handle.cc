@@ -4,8 +4,8 @@ namespace ronde::data::files {
 namespace {
 
 // The library has one state for the process, so the lock is the process's too.
-std::mutex& the_lock() {
-  static std::mutex lock;
+Mutex& the_lock() {
+  static Mutex lock;
   return lock;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include <hdf5.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/array.h"
 
 // What reading and writing HDF5 share.
@@ -18,7 +18,7 @@ class Hdf5Lock {
   Hdf5Lock();
 
  private:
-  std::lock_guard<std::mutex> lock_;
+  Lock lock_;
 };
 
 // The innermost reason of what failed last in this thread. REQUIRES: an Hdf5Lock.

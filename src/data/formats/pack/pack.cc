@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/formats/pack/pack_shard.h"
 #include "ronde/data/formats/runs.h"
 #include "ronde/data/io/crc32c.h"
@@ -23,7 +23,7 @@ constexpr std::size_t kRoom = 1024;  // for the key, and what a sample costs bes
 
 struct Shard {
   std::int64_t first = 0;  // of its samples among all
-  std::mutex loading;
+  Mutex loading;
   std::optional<PackIndex> index;    // once it was asked for
   std::atomic<bool> loaded = false;  // then it stays as it is
 };
@@ -87,7 +87,7 @@ class Pack : public Records {
   const PackIndex& index_of(std::size_t i) const {
     Shard& shard = shards_[i];
     if (shard.loaded) return *shard.index;
-    const std::lock_guard lock(shard.loading);
+    const Lock lock(shard.loading);
     if (shard.loaded) return *shard.index;
     PackIndex index = load_pack_index(*files_.get(i), files_.path(i));
     if (index.size() != set_.manifest.shards[i].samples)

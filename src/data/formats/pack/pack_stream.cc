@@ -5,7 +5,6 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <fcntl.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/system/queue.h"
 #include "ronde/base/system/thread.h"
 #include "ronde/data/array.h"
@@ -62,7 +62,7 @@ class Shards {
   std::shared_ptr<const Shard> get(std::size_t i) {
     Coming wanted;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       wanted = begin(i);
       if (i + 1 < size()) begin(i + 1);
       if (i > 0) coming_.erase(coming_.begin(), coming_.lower_bound(i - 1));
@@ -73,7 +73,7 @@ class Shards {
  private:
   using Coming = std::shared_future<std::shared_ptr<const Shard>>;
 
-  Coming begin(std::size_t i) {
+  Coming begin(std::size_t i) RONDE_REQUIRES(mutex_) {
     Coming& coming = coming_[i];
     if (!coming.valid()) coming = std::async(std::launch::async, [this, i] { return load(i); }).share();
     return coming;
@@ -92,8 +92,8 @@ class Shards {
   const PackSet set_;
   const std::vector<std::string> paths_;
   std::vector<std::int64_t> before_;
-  std::mutex mutex_;
-  std::map<std::size_t, Coming> coming_;  // guarded by mutex_; last: what is being loaded uses the others
+  Mutex mutex_;
+  std::map<std::size_t, Coming> coming_ RONDE_GUARDED_BY(mutex_);  // last: what is being loaded uses the others
 };
 
 // Records of a shard that were read together: as many as fit into a piece, and at least one.

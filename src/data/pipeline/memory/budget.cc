@@ -5,8 +5,8 @@
 namespace ronde::data {
 
 std::optional<Budget::Reservation> Budget::acquire(std::size_t bytes, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto fits = [&] { return used_ + bytes <= limit_; };
+  Lock lock(mutex_);
+  const auto fits = [&]() RONDE_REQUIRES(mutex_) { return used_ + bytes <= limit_; };
   if (!fits() && !room_.wait(lock, stop, fits)) return {};
   used_ += bytes;
   peak_ = std::max(peak_, used_);
@@ -20,18 +20,18 @@ Budget::Reservation Budget::count(std::size_t bytes) {
 }
 
 std::size_t Budget::used() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return used_;
 }
 
 std::size_t Budget::peak() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return peak_;
 }
 
 void Budget::change(std::size_t less, std::size_t more) noexcept {
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     used_ = used_ - less + more;
     peak_ = std::max(peak_, used_);
     if (all_ != nullptr) all_->change(less, more);  // before anyone else can take what is free now

@@ -2,10 +2,11 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
+
+#include "ronde/base/system/mutex.h"
 
 namespace ronde::data {
 
@@ -64,9 +65,10 @@ class Budget {
 
   const std::size_t limit_;
   Budget* const all_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable_any room_;
-  std::size_t used_ = 0, peak_ = 0;  // guarded by mutex_
+  std::size_t used_ RONDE_GUARDED_BY(mutex_) = 0;
+  std::size_t peak_ RONDE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ronde::data

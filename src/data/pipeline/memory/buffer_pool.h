@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <type_traits>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/source.h"
 #include "ronde/device/memory.h"
 
@@ -92,7 +92,7 @@ class BufferPool {
 
   std::unique_ptr<BatchBuffer> take() {
     {
-      std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (!idle_.empty()) {
         auto buffer = std::move(idle_.back());
         idle_.pop_back();
@@ -104,19 +104,19 @@ class BufferPool {
     return std::make_unique<BatchBuffer>();
   }
   void give_back(std::unique_ptr<BatchBuffer> buffer) noexcept {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     idle_.push_back(std::move(buffer));
   }
   std::size_t made() const {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return made_;
   }
 
  private:
   const int device_;
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<BatchBuffer>> idle_;  // guarded by mutex_
-  std::size_t made_ = 0;                            // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<BatchBuffer>> idle_ RONDE_GUARDED_BY(mutex_);
+  std::size_t made_ RONDE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ronde::data::detail

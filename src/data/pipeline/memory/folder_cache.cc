@@ -14,11 +14,11 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/file_descriptor.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/data/io/crc32c.h"
 #include "ronde/data/pipeline/memory/sample_bytes.h"
 #include "ronde/data/pipeline/memory/sample_cache.h"
@@ -176,7 +176,7 @@ class FolderCache : public SampleCache {
   Entry* entries() const { return reinterpret_cast<Entry*>(static_cast<std::byte*>(map_->memory()) + sizeof(Head)); }
 
   std::optional<std::uint64_t> write(const std::string& bytes) {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!data_) {
       number_ = head().files.fetch_add(1);
       if (number_ >= (1u << 15)) return {};
@@ -189,7 +189,7 @@ class FolderCache : public SampleCache {
   }
 
   int reader(std::uint64_t number) const {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto& file = readers_[number];
     if (!file) file = FileDescriptor(::open(path_of(number).c_str(), O_RDONLY | O_CLOEXEC));
     return file ? file.get() : -1;
@@ -200,11 +200,11 @@ class FolderCache : public SampleCache {
   const FolderCacheOptions options_;
   FileDescriptor index_;
   std::unique_ptr<Mapping> map_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::uint64_t, FileDescriptor> readers_;  // guarded by mutex_
-  FileDescriptor data_;                                      // guarded by mutex_
-  std::uint64_t number_ = 0;                                 // guarded by mutex_
-  off_t end_ = 0;                                            // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::map<std::uint64_t, FileDescriptor> readers_ RONDE_GUARDED_BY(mutex_);
+  FileDescriptor data_ RONDE_GUARDED_BY(mutex_);
+  std::uint64_t number_ RONDE_GUARDED_BY(mutex_) = 0;
+  off_t end_ RONDE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

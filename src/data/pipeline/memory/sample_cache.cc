@@ -2,10 +2,10 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "ronde/base/system/mutex.h"
 #include "ronde/base/text/format.h"
 #include "ronde/topology/host.h"
 
@@ -18,7 +18,7 @@ class MemoryCache : public SampleCache {
 
   std::optional<Sample> find(std::int64_t index) const override {
     const auto i = static_cast<std::size_t>(index);
-    std::lock_guard lock(locks_[i % locks_.size()]);
+    const Lock lock(locks_[i % locks_.size()]);
     return kept_[i];
   }
 
@@ -29,7 +29,7 @@ class MemoryCache : public SampleCache {
       return;
     }
     const auto i = static_cast<std::size_t>(index);
-    std::lock_guard lock(locks_[i % locks_.size()]);
+    const Lock lock(locks_[i % locks_.size()]);
     if (kept_[i])
       used_.fetch_sub(bytes);  // another thread was first
     else
@@ -41,7 +41,7 @@ class MemoryCache : public SampleCache {
  private:
   const std::size_t most_;
   std::atomic<std::size_t> used_{0};
-  mutable std::array<std::mutex, 64> locks_;  // one for every 64th sample
+  mutable std::array<Mutex, 64> locks_;  // one for every 64th sample
   std::vector<std::optional<Sample>> kept_;
 };
 

@@ -1,4 +1,4 @@
-#include "ronde/trace/record/thread_log.h"
+#include "ronde/trace/record/log_book.h"
 
 #include <gtest/gtest.h>
 
