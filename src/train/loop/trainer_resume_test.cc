@@ -57,6 +57,7 @@ TEST_F(ResumedTrainings, RefuseTheCheckpointOfAnotherModel) {
 
 TEST_F(ResumedTrainings, RefuseAnotherSplitUnlessTheyAreToldNotTo) {
   set("data.split", "60/20/20");
+  set("data.test_samples", "0");
   set("train.steps", "3");
   train(2);
   set("train.steps", "4");
@@ -105,6 +106,7 @@ TEST_F(ResumedTrainings, AreDoneWhenTheyHaveReachedTheirTarget) {
 
 TEST_F(ResumedTrainings, MakeGoodTheTestThatWasBrokenOff) {
   set("data.split", "60/20/20");
+  set("data.test_samples", "0");
   train(2);
   ASSERT_EQ(tests_told(), 1);
   EXPECT_EQ(newest().extra.at("tested"), "yes");
@@ -125,6 +127,7 @@ TEST_F(ResumedTrainings, MakeGoodTheTestThatWasBrokenOff) {
 
 TEST_F(ResumedTrainings, TestAgainWhenTheyHaveGoneOn) {
   set("data.split", "60/20/20");
+  set("data.test_samples", "0");
   train(1);
   set("train.epochs", "3");
   train(1);

@@ -246,7 +246,7 @@ TEST_P(ScaledTrainings, LearnAboutAsInF32) {
   const double exact = train(2).score.mean_loss();
   for (const char* precision : {"bf16", "f16"}) {
     set("train.precision", precision);
-    set("train.loss_scale", "64");  // small enough for all steps
+    if (precision == std::string_view("f16")) set("train.loss_scale", "64");  // small enough for all steps
     begin_again();
     EXPECT_NEAR(train(2).score.mean_loss(), exact, 0.02 * exact) << precision;
   }
