@@ -1,6 +1,7 @@
 # add_module(NAME
 #   DEPENDS base trace    the arrows: modules that this one may include; tools/check_tree.py holds it to them
 #   HEADERS error.h       public headers, installed as <ronde/NAME/error.h>
+#   SHARED loop/step.h    headers that other modules of this tree may include as well, and that are not installed
 #   SOURCES error.cc
 #   LINK fmt::fmt         libraries that the public headers need
 #   LINK_PRIVATE x        libraries that only the sources need
@@ -34,7 +35,7 @@ macro(keep_wanted_tests list)
 endmacro()
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SHARED;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(target ronde_${name})
   add_library(${target} STATIC ${MODULE_SOURCES})

@@ -46,6 +46,22 @@ def read_arrows(root: pathlib.Path) -> dict[str, set[str]]:
     return arrows
 
 
+def read_headers(root: pathlib.Path) -> dict[str, tuple[set[str], set[str]]]:
+    """Module -> its public headers, which are installed, and those that other modules of this tree may use as well."""
+
+    def listed(word: str, text: str) -> set[str]:
+        found = re.search(rf"\b{word}\s+((?:[\w./]+\.h\s+)*)", text)
+        return set(found[1].split()) if found else set()
+
+    headers = {}
+    for file in sorted(root.glob("src/*/CMakeLists.txt")):
+        text = file.read_text()
+        if call := re.search(r"add_module\((\w+)", text):
+            public = listed("HEADERS", text)
+            headers[call[1]] = public, public | listed("SHARED", text)
+    return headers
+
+
 def check_cycles(arrows: dict[str, set[str]]) -> list[Finding]:
     def reaches(start: str, goal: str, seen: set[str]) -> bool:
         fresh = arrows.get(start, set()) - seen
@@ -72,6 +88,45 @@ def check_includes(module: str, file: str, lines: list[str], arrows: dict[str, s
             findings.append(Finding(file, number, 'our own headers are included as "ronde/MODULE/FILE"'))
         if re.match(r"\s*#\s*include\s+<(torch|ATen|c10)/", line) and module not in TORCH_MODULES:
             findings.append(Finding(file, number, f"{module} must stay free of torch"))
+    return findings
+
+
+def check_public(
+    module: str, file: str, lines: list[str], headers: dict[str, tuple[set[str], set[str]]]
+) -> list[Finding]:
+    """Modules use each other by the headers that they list; installed headers include none that is not installed."""
+    ours = pathlib.PurePosixPath(file).relative_to(f"src/{module}").as_posix()
+    installed = ours in headers.get(module, (set(), set()))[0]
+    is_test = file.endswith(("_test.cc", "_testing.h")) or "/testing/" in file
+    findings = []
+    for number, line in enumerate(lines, 1):
+        found = re.match(r'\s*#\s*include\s+["<]ronde/(\w+)/(.*?)[">]', line)
+        if not found or found[1] not in headers:
+            continue
+        public, shared = headers[found[1]]
+        if installed and found[2] not in public:
+            findings.append(Finding(file, number, f"is installed, and {found[1]}/{found[2]} is not (HEADERS)"))
+        elif found[1] != module and found[2] not in shared and not (is_test and "testing/" in found[2]):
+            findings.append(
+                Finding(file, number, f"{found[1]}/{found[2]} is not a header for others (HEADERS, SHARED)")
+            )
+    return findings
+
+
+def check_architecture(root: pathlib.Path, arrows: dict[str, set[str]]) -> list[Finding]:
+    """The table of modules in docs/architecture.md says what the CMake files say."""
+    page = root / "docs" / "architecture.md"
+    if not page.exists():
+        return []
+    file, findings, rows = "docs/architecture.md", [], {}
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if row := re.match(r"\| (\w+) \|.*\| ([^|]*)\|$", line):
+            rows[row[1]] = number, set(re.findall(r"\w+", re.sub(r"\(.*?\)", "", row[2])))
+    for module, depends in arrows.items():
+        if module not in rows:
+            findings.append(Finding(file, 1, f"the table of modules lacks {module}"))
+        elif (named := rows[module][1]) != depends and not (named and named <= {"all", "of", "the", "above"}):
+            findings.append(Finding(file, rows[module][0], f"CMake says {module} DEPENDS {' '.join(sorted(depends))}"))
     return findings
 
 
@@ -172,7 +227,8 @@ def check_build(root: pathlib.Path) -> list[Finding]:
 
 def check(root: pathlib.Path) -> list[Finding]:
     arrows = read_arrows(root)
-    findings = check_cycles(arrows) + check_build(root)
+    headers = read_headers(root)
+    findings = check_cycles(arrows) + check_architecture(root, arrows) + check_build(root)
     names = {
         path.name
         for folder in ("src", "python", "tests", "examples", "cmake")
@@ -183,6 +239,7 @@ def check(root: pathlib.Path) -> list[Finding]:
         file, text = path.relative_to(root).as_posix(), path.read_text()
         module, lines = path.relative_to(root / "src").parts[0], text.splitlines()
         findings += check_includes(module, file, lines, arrows)
+        findings += check_public(module, file, lines, headers)
         findings += check_words(module, file, lines)
         findings += check_named_files(file, lines, names)
         findings += check_lengths(file, text)

@@ -22,7 +22,9 @@ def tree(tmp_path: pathlib.Path):
     """A tree of two modules, a -> b, and a way to put one source file into module a."""
     for name, depends in (("a", " DEPENDS b"), ("b", "")):
         (tmp_path / "src" / name).mkdir(parents=True)
-        (tmp_path / "src" / name / "CMakeLists.txt").write_text(f"add_module({name}{depends}\n  SOURCES x.cc)\n")
+        (tmp_path / "src" / name / "CMakeLists.txt").write_text(
+            f"add_module({name}{depends}\n  HEADERS x.h\n  SHARED room/inner.h\n  SOURCES x.cc)\n"
+        )
 
     def findings(text: str, file: str = "src/a/x.cc") -> list[str]:
         (tmp_path / file).write_text(text)
@@ -36,7 +38,10 @@ def tree(tmp_path: pathlib.Path):
     [
         ("src/a/x.cc", '#include "ronde/b/x.h"', None),
         ("src/b/x.cc", '#include "ronde/a/x.h"', "src/b/x.cc:1: b includes a against the arrows"),
-        ("src/a/x.cc", '#include "ronde/b/detail/x.h"', "src/a/x.cc:1: a includes a private header of b"),
+        ("src/a/x.cc", '#include "ronde/b/room/inner.h"', None),
+        ("src/a/x.cc", '#include "ronde/b/other.h"', "src/a/x.cc:1: b/other.h is not a header for others"),
+        ("src/a/x.h", '#include "ronde/a/x.h"', None),
+        ("src/a/x.h", '#include "ronde/b/room/inner.h"', "src/a/x.h:1: is installed, and b/room/inner.h is not"),
         ("src/a/x.cc", '#include "x.h"', 'src/a/x.cc:1: our own headers are included as "ronde/MODULE/FILE"'),
         ("src/a/x.cc", "#include <torch/torch.h>", "src/a/x.cc:1: a must stay free of torch"),
         ("src/a/x.cc", 'auto x = std::getenv("HOME");', "src/a/x.cc:1: the environment is read in"),
@@ -49,6 +54,23 @@ def tree(tmp_path: pathlib.Path):
 def test_one_line(tree, file, line, expected):
     findings = tree(line + "\n", file)
     assert (findings == []) if expected is None else (len(findings) == 1 and findings[0].startswith(expected))
+
+
+def test_private_rooms(tree):
+    found = tree('#include "ronde/b/detail/x.h"\n')
+    assert found[0] == "src/a/x.cc:1: a includes a private header of b"
+
+
+def test_the_table_of_modules_says_what_cmake_says(tree, tmp_path):
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "architecture.md"
+    page.write_text("| module | what | may include |\n|---|---|---|\n| a | one | b |\n| b | two | |\n")
+    assert tree("") == []
+    page.write_text("| a | one | |\n")
+    assert tree("") == [
+        "docs/architecture.md:1: CMake says a DEPENDS b",
+        "docs/architecture.md:1: the table of modules lacks b",
+    ]
 
 
 def test_a_cycle_of_arrows(tree, tmp_path):
