@@ -51,7 +51,7 @@ TEST(SpanNames, WhatIsRecordedByThemIsFoundByThem) {
     RONDE_SPAN(kForward);
     const Span wait(kWaitForCommunication, "wait");
   }
-  const Run run = read_run(folder.path());
+  const auto run = read_run(folder.path());
   ASSERT_NE(run.ranks.at(0).training(), nullptr);
   EXPECT_EQ(run.ranks[0].training()->spans.size(), 2U);
   EXPECT_TRUE(run.names.find(kForward));
