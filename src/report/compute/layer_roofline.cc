@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 
 // The backward pass makes two products for each of the forward pass, and touches what those read and write.
 constexpr double kBackward = 2;
+// Of a roof; who reaches more shows that it was measured while the machine was busy.
+constexpr double kDoubted = 1.05;
 
 double passes_of(const LayerTime& time) {
   return time.forwards + kBackward * time.backwards;
@@ -76,7 +78,10 @@ std::string text_of(const LayerRoofline& roofline, const std::string& why_whole)
   if (why_whole.empty())
     text += fmt::format("takes most, {} of forward and backward, and ", percent_text(heaviest->share));
   text += fmt::format("reaches {} per rank", amount_text(heaviest->flops_per_second() / 1e9, "GFLOP/s"));
-  if (roof > 0)
+  if (roof > 0 && heaviest->flops_per_second() > kDoubted * roof)
+    text += fmt::format(", more than {} was measured to allow: the machine was busy then",
+                        heaviest->bound == "memory" ? "memory bandwidth" : "compute");
+  else if (roof > 0)
     text += fmt::format(", {} of what {} allows it", percent_text(heaviest->flops_per_second() / roof),
                         heaviest->bound == "memory" ? "memory bandwidth" : "compute");
   else
@@ -139,10 +144,10 @@ std::optional<Factor> computation_of(const LayerRoofline& roofline) {
     attainable += layer.flops / roof;
     taken += layer.seconds;
   }
-  if (!(taken > 0)) return {};
+  if (!(taken > 0) || attainable > kDoubted * taken) return {};
   return Factor{.key = "computation",
                 .name = "computation",
-                .value = std::min(1.0, attainable / taken),  // above: the ceilings are of a busy machine
+                .value = std::min(1.0, attainable / taken),
                 .meaning = "Below 1, layers compute slower than the machine allows for what they do with each byte."};
 }
 

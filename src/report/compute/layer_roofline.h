@@ -55,7 +55,7 @@ std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Wind
                                                const MachineRates& machine);
 
 // The factor "computation": the time that layers would take at their roofs over the time that they take. None: ceilings
-// are not known, or the time of computing alone is not.
+// are not known, or are below what was reached, or the time of computing alone is not known.
 std::optional<Factor> computation_of(const LayerRoofline& roofline);
 
 // What networks of usual layers reach of their roofs when a call has enough work. Below, something can be done about
