@@ -25,7 +25,8 @@ def included_by(file: pathlib.Path, root: pathlib.Path) -> list[pathlib.Path]:
     """Our own headers that a file includes: "ronde/MODULE/FILE", or beside it."""
     names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
     return [
-        root / "src" / name.removeprefix("ronde/") if name.startswith("ronde/") else file.parent / name for name in names
+        root / "src" / name.removeprefix("ronde/") if name.startswith("ronde/") else file.parent / name
+        for name in names
     ]
 
 
