@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that the tree keeps its habits: includes follow the arrows, files and functions stay short, and the
-environment, torch and hardware conditionals stay where they belong.
+environment, torch, mutexes and hardware conditionals stay where they belong.
 
 usage: check_tree.py [ROOT]      prints one line a finding; exit code 1 if there is any
 """
@@ -18,6 +18,7 @@ SOURCE_SUFFIXES = {".cc", ".h", ".cu"}
 TORCH_MODULES = {"models", "parallel", "train", "infer", "bench", "cli"}
 GETENV_FILE = "src/base/settings/environment.cc"
 FMT_FILE = "src/base/text/format.h"
+MUTEX_FILE = "src/base/system/mutex.h"
 # Files that comments may name though they are not ours: of fmt, of libjpeg, made by the build.
 OTHERS_FILES = {"base.h", "jpeglib.h", "page_text.cc"}
 
@@ -142,6 +143,17 @@ def check_words(module: str, file: str, lines: list[str]) -> list[Finding]:
     return findings
 
 
+def check_mutexes(file: str, lines: list[str]) -> list[Finding]:
+    """Outside tests every mutex is one whose use clang checks (./ronde-dev locks)."""
+    if file == MUTEX_FILE or file.endswith("_test.cc") or "/tests/" in file:
+        return []
+    return [
+        Finding(file, number, f"{found[0]}: use the Mutex of {MUTEX_FILE}, whose use clang checks")
+        for number, line in enumerate(lines, 1)
+        if (found := re.search(r"\bstd::(\w+_)?mutex\b", line.split("//", 1)[0]))
+    ]
+
+
 def check_named_files(file: str, lines: list[str], names: set[str]) -> list[Finding]:
     """Comments that name a source file: it must be there."""
     return [
@@ -241,8 +253,11 @@ def check(root: pathlib.Path) -> list[Finding]:
         findings += check_includes(module, file, lines, arrows)
         findings += check_public(module, file, lines, headers)
         findings += check_words(module, file, lines)
+        findings += check_mutexes(file, lines)
         findings += check_named_files(file, lines, names)
         findings += check_lengths(file, text)
+    for path in sorted(p for p in root.glob("python/src/**/*") if p.suffix in SOURCE_SUFFIXES):
+        findings += check_mutexes(path.relative_to(root).as_posix(), path.read_text().splitlines())
     for path in sorted(
         p for folder in ("tests", "tools", "python", "examples") for p in root.glob(f"{folder}/**/*.py")
     ):

@@ -179,3 +179,9 @@ def test_wrong_use(arguments):
     done = subprocess.run(["./ronde-dev", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "./ronde-dev help" in done.stderr
+
+
+def test_locks_are_not_checked_without_clang(stubs):
+    done = bash("locks", str(stubs))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "Not checking locks: there is no clang (Debian: clang-14)."

@@ -27,6 +27,7 @@ def tree(tmp_path: pathlib.Path):
         )
 
     def findings(text: str, file: str = "src/a/x.cc") -> list[str]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
         return [str(finding) for finding in check_tree.check(tmp_path)]
 
@@ -48,6 +49,11 @@ def tree(tmp_path: pathlib.Path):
         ("src/a/x.cc", "#include <fmt/core.h>", "src/a/x.cc:1: fmt is included through"),
         ("src/a/x.cc", "int x;  // see x.cc and <torch/torch.h>", None),
         ("src/a/x.cc", "int x;  // see gone.h", "src/a/x.cc:1: the comment names gone.h, and there is no such file"),
+        ("src/a/x.cc", "std::mutex mutex_;", "src/a/x.cc:1: std::mutex: use the Mutex of src/base/system/mutex.h"),
+        ("src/a/x.cc", "std::shared_mutex mutex_;", "src/a/x.cc:1: std::shared_mutex: use the Mutex"),
+        ("python/src/x.cc", "std::mutex mutex_;", "python/src/x.cc:1: std::mutex: use the Mutex"),
+        ("src/a/x_test.cc", "std::mutex mutex;", None),
+        ("src/a/x.cc", "Mutex mutex_;  // not a std::mutex", None),
         ("src/a/x.cc", "#ifdef WITH_CUDA", "src/a/x.cc:1: conditionals about hardware belong in device/"),
     ],
 )

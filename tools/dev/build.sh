@@ -5,10 +5,9 @@ use_compiler_cache() {
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 }
 
-# build PRESET [TARGET...]: everything, or some of ninja's targets.
-build() {
+# configure PRESET: writes build/PRESET/build.ninja, unless it is there and still right.
+configure() {
   local preset=$1
-  shift
   case $preset in
     release | dev | debug | asan | tsan) ;;
     *) wrong_use "there is no preset '$preset'; there are release, dev, debug, asan and tsan" ;;
@@ -31,6 +30,13 @@ build() {
     echo "$configured" >"$stamp"
     grep -- '-- ronde: ' "$log" | sed 's/-- ronde: /    /'
   fi
+}
+
+# build PRESET [TARGET...]: everything, or some of ninja's targets.
+build() {
+  local preset=$1
+  shift
+  configure "$preset"
   step "Building build/$preset" "$(building_takes "build/$preset" "$@")"
   ninja -C "build/$preset" "$@" || refuse "the build failed, see above"
   case $preset in release | dev) link_python_package "$preset" ;; esac
@@ -146,6 +152,18 @@ fuzz() {
     }
     sed -n 's/^stat::number_of_executed_units: */    inputs: /p' build/fuzz/run.log
   done
+}
+
+# Clang alone knows the annotations of src/base/system/mutex.h; it reads sources with the flags of the release build.
+locks() {
+  local clang
+  clang=$(command -v clang++-14 || command -v clang++) || true
+  if [ -z "$clang" ]; then
+    note "Not checking locks: there is no clang (Debian: clang-14)."
+    return
+  fi
+  step "Checking locks" "what a mutex guards is touched with it held; by $clang, some minutes"
+  .venv/bin/python tools/check_locks.py "$clang" build/release || refuse "locks: see the errors above"
 }
 
 run_benchmarks() {
