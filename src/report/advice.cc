@@ -107,6 +107,7 @@ std::string so_far(const Evidence& evidence, const std::vector<Advice>& advice) 
 
 std::vector<Advice> advise(const Evidence& evidence) {
   std::vector<Advice> all;
+  if (evidence.facts.failure && evidence.window.steps < kLeastSteps) return all;  // only the error is to be mended
   const double most = lost_at_most(evidence.efficiency);
   append(all, rules::of_input(evidence), starved_at_most(evidence.efficiency));
   append(all, rules::of_balance(evidence), most);

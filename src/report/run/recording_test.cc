@@ -55,6 +55,13 @@ TEST(Recording, AFailureComesFirst) {
   EXPECT_EQ(verdict.text, "The run failed after 275 us: cannot read 'x.safetensors': no such file.");
 }
 
+TEST(Recording, AnEarlyFailureGetsNoAdvice) {
+  EXPECT_FALSE(MadeEvidence(made(2, 3, {.work = {100, 130}})).advice().empty());
+  MakeRun make = made(2, 3, {.work = {100, 130}});
+  make.metadata(1, "failure", "the loss is nan");
+  EXPECT_TRUE(MadeEvidence(make.take()).advice().empty());
+}
+
 TEST(Recording, AFailureOfALongRunComesWithNumbersButNoGrade) {
   MakeRun make = healthy(100);
   make.metadata(0, "failure", "allreduce 'a': rank 1 on node0 has left: the loss is nan");
