@@ -67,6 +67,8 @@ def test_sources_that_see_the_mutex_through_other_headers(tmp_path):
         "src/a/box.h": '#include "ronde/base/system/mutex.h"\n',
         "src/a/box.cc": '#include "ronde/a/box.h"\n',
         "src/a/plain.cc": "#include <mutex>\n",
+        "src/a/box_test.cc": '#include "ronde/a/box.h"\n',
+        "src/a/tests/hard_test.cc": '#include "ronde/a/box.h"\n',
         "python/src/near.h": '#include "ronde/a/box.h"\n',
         "python/src/door.cc": '#include "near.h"\n',
     }.items():
