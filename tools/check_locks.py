@@ -87,6 +87,9 @@ def main() -> int:
     flags = flags_by_source(build)
     sources = sources_with_mutexes(ROOT)
     here = [source for source in sources if source in flags]
+    if not here:
+        print(f"{build} compiles no source that sees {MUTEX_HEADER}")
+        return 1
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = [text for text in pool.map(lambda source: complaints(clang, source, flags[source]), here) if text]
     print("".join(found), end="")
