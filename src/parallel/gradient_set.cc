@@ -301,7 +301,10 @@ void GradientSet::hand_over(std::size_t index) {
   const std::size_t group = all_[index]->group;
   if (group == kAlone) return submit({index});
   const auto& members = groups_[group];
-  const auto there = [this](std::size_t i) { return all_[i]->gradient.complete || !all_[i]->active; };
+  const auto there = [this](std::size_t i) {
+    mutex_.assert_held();
+    return all_[i]->gradient.complete || !all_[i]->active;
+  };
   if (!std::ranges::all_of(members, there)) return;
   std::vector<std::size_t> present;
   for (const std::size_t i : members)

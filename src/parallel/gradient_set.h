@@ -107,8 +107,8 @@ class GradientSet {
   comm::Handle presence_told_ RONDE_GUARDED_BY(mutex_);
   bool any_ RONDE_GUARDED_BY(mutex_) = false;
   bool reduced_ RONDE_GUARDED_BY(mutex_) = false;
-  std::string missing_
-      RONDE_GUARDED_BY(mutex_);  // a parameter to which not each pass of the last round gave a gradient; empty: none
+  // A parameter to which not each pass of the last round gave a gradient; empty: none.
+  std::string missing_ RONDE_GUARDED_BY(mutex_);
   bool paused_ RONDE_GUARDED_BY(mutex_) = false;
   bool in_pass_ RONDE_GUARDED_BY(mutex_) = false;
   double factor_ RONDE_GUARDED_BY(mutex_) = 1.0;

@@ -2,13 +2,16 @@
 //   late: the others leave, rank 0 has its model to save for 6 s more and prints "saved".
 //   exit: exit(0) while the engine lives.
 //   fail: the same, and rank 1 exits with 3.
+//   both: exit(0) while another thread is destroying the engine.
 //   work: works until something fails, which it prints, and exits with 7.
 
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ronde/base/error.h"
@@ -46,6 +49,21 @@ void exit_at_work(int code_of_one) {
   std::exit(engine->rank() == 1 ? code_of_one : 0);
 }
 
+void exit_while_it_goes() {
+  auto* const going = new std::promise<void>;  // like the engine's thread, there to the end
+  EngineOptions options = options_of_process();
+  options.on_phase = [going](Phase phase) {
+    if (phase != Phase::ShuttingDown) return;
+    going->set_value();
+    std::this_thread::sleep_for(300ms);  // exit() comes to the engine meanwhile
+  };
+  Engine* const engine = make_engine(std::move(options)).release();
+  step(*engine);
+  std::thread([engine] { delete engine; }).detach();
+  going->get_future().wait();
+  std::exit(0);
+}
+
 void work() {
   const auto engine = make_engine();
   try {
@@ -66,6 +84,7 @@ int main(int argc, char** argv) {
   if (way == "late") return run_program(come_late);
   if (way == "exit") exit_at_work(0);
   if (way == "fail") exit_at_work(3);
+  if (way == "both") exit_while_it_goes();
   if (way == "work") return run_program(work);
   return 2;
 }

@@ -65,6 +65,11 @@ def test_exit_with_a_live_engine_ends_cleanly(mpirun, nodes):
     assert "terminate" not in done.stderr and "MPI_" not in done.stderr, done.stderr
 
 
+def test_exit_while_another_thread_destroys_the_engine(mpirun):
+    done = mpirun("both")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_code_of_a_rank_that_exits_is_the_jobs(mpirun):
     done = mpirun("fail")
     assert done.returncode == 3, done.stderr

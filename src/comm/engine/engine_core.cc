@@ -322,7 +322,7 @@ void EngineCore::wait_for(const std::shared_ptr<Ticket>& ticket) {
   bool ours = false;
   kGiveWay.wait([&] { return ticket->ready() || (ours = try_token()); });
   if (ours) {
-    token_.assert_held();
+    token_.assert_held();  // since try_token() said so
     drive(*ticket);
   }
   if (ticket->ready()) return;

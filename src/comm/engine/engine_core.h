@@ -219,8 +219,8 @@ class EngineCore {
   std::optional<Error> broken_ RONDE_GUARDED_BY(token_);        // why nothing works any more
   std::uint32_t groups_made_ RONDE_GUARDED_BY(token_) = 0;      // by all ranks together, the world not counted
   Slots slots_ RONDE_GUARDED_BY(token_);                        // of groups; the same on all ranks
-  std::map<int, std::string> doing_elsewhere_
-      RONDE_GUARDED_BY(token_);  // what ranks of other nodes were doing when last heard of
+  // What ranks of other nodes were doing when last heard of.
+  std::map<int, std::string> doing_elsewhere_ RONDE_GUARDED_BY(token_);
   BackOff naps_back_off_ RONDE_GUARDED_BY(token_){std::chrono::microseconds(50)};
   BackOff looks_back_off_ RONDE_GUARDED_BY(token_){std::chrono::milliseconds(10)};
 

@@ -24,7 +24,7 @@ constexpr std::size_t kRoom = 1024;  // for the key, and what a sample costs bes
 struct Shard {
   std::int64_t first = 0;  // of its samples among all
   Mutex loading;
-  std::optional<PackIndex> index;    // once it was asked for
+  std::optional<PackIndex> index;    // once it was asked for; written with `loading` held
   std::atomic<bool> loaded = false;  // then it stays as it is
 };
 

@@ -41,8 +41,8 @@ class MemoryCache : public SampleCache {
  private:
   const std::size_t most_;
   std::atomic<std::size_t> used_{0};
-  mutable std::array<Mutex, 64> locks_;  // one for every 64th sample
-  std::vector<std::optional<Sample>> kept_;
+  mutable std::array<Mutex, 64> locks_;      // one for every 64th sample
+  std::vector<std::optional<Sample>> kept_;  // guarded each by its own, which no annotation can say
 };
 
 }  // namespace
