@@ -18,7 +18,7 @@ Settings settings_for(std::string_view optimizer) {
   return Settings::load(Environment({}), flags);
 }
 
-void train(torch::nn::LinearImpl& network, torch::optim::Optimizer& optimizer, int steps) {
+void take_steps(torch::nn::LinearImpl& network, torch::optim::Optimizer& optimizer, int steps) {
   for (int i = 0; i < steps; ++i) {
     optimizer.zero_grad();
     network.forward(torch::arange(12, torch::kFloat32).reshape({4, 3}).add(i)).square().sum().backward();
@@ -46,9 +46,9 @@ TEST(OptimizerEntries, GoOnFromWhatACheckpointKept) {
   for (const OptimizerEntry& entry : optimizer_entries()) {
     const Settings settings = settings_for(entry.name);
     torch::manual_seed(1);
-    const torch::nn::Linear first(3, 2), second(3, 2);
+    torch::nn::Linear first(3, 2), second(3, 2);
     const auto optimizer = make_optimizer(settings, first->parameters());
-    train(*first, *optimizer, 3);
+    take_steps(*first, *optimizer, 3);
     const auto kept = state_tensors(*optimizer, first->named_parameters());
     EXPECT_FALSE(kept.empty()) << entry.name;
     {
@@ -58,8 +58,8 @@ TEST(OptimizerEntries, GoOnFromWhatACheckpointKept) {
     }
     const auto resumed = make_optimizer(settings, second->parameters());
     restore_state(*resumed, second->named_parameters(), kept);
-    train(*first, *optimizer, 2);
-    train(*second, *resumed, 2);
+    take_steps(*first, *optimizer, 2);
+    take_steps(*second, *resumed, 2);
     EXPECT_TRUE(torch::equal(first->weight, second->weight)) << entry.name;
     EXPECT_TRUE(torch::equal(first->bias, second->bias)) << entry.name;
   }
