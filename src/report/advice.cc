@@ -1,52 +1,36 @@
 #include "ronde/report/advice.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
-#include "ronde/report/rules.h"
+#include "ronde/report/rules/entry.h"
 #include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
 namespace {
 
+using rules::find_rule;
+using rules::is_about_speed;
+using rules::RuleEntry;
+using rules::RuleGroup;
+
 constexpr double kExplains = 0.5;  // of a symptom's gain: then its cause is enough
 constexpr double kGood = 0.85, kFair = 0.6;
 constexpr double kMost = 0.5;  // of what is lost
 
-// What follows from what: the second says no more than the first where the first explains half of it.
-struct Follows {
-  std::string_view cause, symptom;
-};
-constexpr auto kFollows = std::to_array<Follows>({
-    {"not_bound", "imbalance"},          // threads that move make ranks slow by turns
-    {"evaluation", "imbalance"},         // work of one rank that reaches into its step
-    {"checkpoint", "imbalance"},         //
-    {"sequential", "imbalance"},         //
-    {"no_overlap", "late_bucket"},       // all buckets are late
-    {"no_overlap", "communication"},     // it need not be faster if it can be hidden
-    {"late_bucket", "communication"},    //
-    {"small_buckets", "communication"},  // the network is not slow: it is asked too often
-    {"batch", "computation"},            // kernels are too short
-});
-
-bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
-  return std::ranges::any_of(kFollows, [&](const Follows& pair) {
-    if (pair.symptom != advice.rule) return false;
-    const auto cause = std::ranges::find(all, pair.cause, &Advice::rule);
-    return cause != all.end() && cause->gain >= std::max(kLeastGain, kExplains * advice.gain);
-  });
+bool names(const std::vector<std::string_view>& rules, std::string_view rule) {
+  return std::ranges::find(rules, rule) != rules.end();
 }
 
-// No more than `most` can be won by any of them.
-void append(std::vector<Advice>& all, std::vector<Advice> more, double most = 1) {
-  for (Advice& advice : more) {
-    advice.gain = std::min(advice.gain, most);
-    if (advice.gain >= kLeastGain) all.push_back(std::move(advice));
-  }
+// It says no more than its cause does, where that explains half of it.
+bool only_follows(const Advice& advice, const std::vector<Advice>& all) {
+  return std::ranges::any_of(all, [&](const Advice& cause) {
+    return names(find_rule(cause.rule).explains, advice.rule) &&
+           cause.gain >= std::max(kLeastGain, kExplains * advice.gain);
+  });
 }
 
 // While a device computes, nothing is lost by what the host waits for.
@@ -58,6 +42,28 @@ double starved_at_most(const Efficiency& efficiency) {
   return busy ? 1 - busy->value : 1;
 }
 
+double most_gain(RuleGroup group, const Efficiency& efficiency) {
+  switch (group) {
+    case RuleGroup::Input: return starved_at_most(efficiency);
+    case RuleGroup::Compute: return 1;  // the tree counts none of it as lost
+    case RuleGroup::Balance:
+    case RuleGroup::Communication:
+    case RuleGroup::Phases: break;
+  }
+  return lost_at_most(efficiency);
+}
+
+// What a rule finds, unless it is too little.
+std::optional<Advice> try_rule(const RuleEntry& rule, const Evidence& evidence, const std::vector<Advice>& found) {
+  if (std::ranges::any_of(found, [&](const Advice& one) { return names(find_rule(one.rule).replaces, rule.name); }))
+    return {};
+  std::optional<Advice> advice = rule.find ? rule.find(evidence) : rule.find_after(evidence, found);
+  if (!advice) return {};
+  advice->rule = rule.name;
+  advice->gain = std::min(advice->gain, most_gain(rule.group, evidence.efficiency));
+  return advice->gain >= kLeastGain ? std::move(advice) : std::nullopt;
+}
+
 // The factor that costs most, of those that nothing below explains.
 const Factor* worst_leaf(const Factor& factor) {
   if (factor.children.empty()) return &factor;
@@ -65,11 +71,6 @@ const Factor* worst_leaf(const Factor& factor) {
   for (const Factor& child : factor.children)
     if (const Factor* leaf = worst_leaf(child); !worst || leaf->value < worst->value) worst = leaf;
   return worst;
-}
-
-// What the tree does not count as lost: the arithmetic could be faster.
-bool is_about_speed(const Advice& advice) {
-  return advice.rule == "precision" || advice.rule == "batch" || advice.rule == "computation";
 }
 
 std::string how_far(const Evidence& evidence, const char* who = "Training") {
@@ -81,7 +82,7 @@ std::string how_far(const Evidence& evidence, const char* who = "Training") {
 }
 
 std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
-  if (is_about_speed(advice))
+  if (is_about_speed(find_rule(advice.rule)))
     return fmt::format("; up to {} of the time could be saved, because {}.", percent_text(advice.gain), advice.because);
   return fmt::format("; {} is lost because {}.",
                      advice.gain >= kMost * (1 - evidence.efficiency.judged().value) ? "most" : "the largest part",
@@ -92,7 +93,7 @@ std::string what_costs_most(const Evidence& evidence, const Advice& advice) {
 std::string low_computation(const Evidence& evidence, const std::vector<Advice>& advice) {
   const auto& computation = evidence.efficiency.computation;
   if (!computation || computation->value >= kReachable) return "";
-  if (!advice.empty() && advice.front().rule == "computation") return "";
+  if (!advice.empty() && find_rule(advice.front().rule).factor == computation->key) return "";
   return fmt::format(" Its layers compute at {} of what the machine allows.", percent_text(computation->value));
 }
 
@@ -108,14 +109,8 @@ std::string so_far(const Evidence& evidence, const std::vector<Advice>& advice) 
 std::vector<Advice> advise(const Evidence& evidence) {
   std::vector<Advice> all;
   if (evidence.facts.failure && evidence.window.steps < kLeastSteps) return all;  // only the error is to be mended
-  const double most = lost_at_most(evidence.efficiency);
-  append(all, rules::of_input(evidence), starved_at_most(evidence.efficiency));
-  append(all, rules::of_balance(evidence), most);
-  append(all, rules::of_binding(evidence), most);
-  append(all, rules::of_communication(evidence), most);
-  append(all, rules::of_compute(evidence));
-  append(all, rules::of_phases(evidence), most);
-  if (auto advice = rules::of_serialisation(evidence, all)) append(all, {std::move(*advice)}, most);
+  for (const RuleEntry& rule : rules::rule_entries())
+    if (auto advice = try_rule(rule, evidence, all)) all.push_back(std::move(*advice));
   std::vector<Advice> kept;
   for (const Advice& advice : all)
     if (!only_follows(advice, all)) kept.push_back(advice);

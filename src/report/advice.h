@@ -64,12 +64,8 @@ struct Advice {
   std::string because = {};  // for the verdict: "rank 1 (node7) is 30 % slower than the others"
 };
 
-// The rules, in groups:
-//   input           input, small_files
-//   balance         clock, uneven_batch, slow_node, slow_rank, imbalance, not_bound
-//   communication   no_overlap, late_bucket, small_buckets, communication, serialisation
-//   compute         precision, batch, computation
-//   phases          evaluation, checkpoint, sequential
+// What all rules find; rules/entry.h says what a rule is, and each is a file in rules/entries/.
+//
 // Most gain first. What would bring less than kLeastGain is left out, and so is what only follows from something else
 // that is named. Empty: nothing is wrong.
 inline constexpr double kLeastGain = 0.02;

@@ -2,22 +2,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "ronde/report/advice.h"
 
-// The rules of advise(), by group, before the least gains and mere symptoms are left out. Pure.
+// What several groups of rules are made of (rules/entry.h). Pure.
 namespace ronde::report::rules {
-
-std::vector<Advice> of_input(const Evidence& evidence);
-std::vector<Advice> of_balance(const Evidence& evidence);
-std::vector<Advice> of_binding(const Evidence& evidence);
-std::vector<Advice> of_communication(const Evidence& evidence);
-std::vector<Advice> of_compute(const Evidence& evidence);
-std::vector<Advice> of_phases(const Evidence& evidence);
-// What of the serialisation no other advice explains.
-std::optional<Advice> of_serialisation(const Evidence& evidence, const std::vector<Advice>& others);
 
 // A time of the rank at that place in Run::ranks.
 AdvicePlace place_of(const Evidence& evidence, std::size_t rank, TimeRange time);

@@ -7,6 +7,7 @@
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/text.h"
+#include "ronde/report/rules/entry.h"
 #include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
@@ -20,12 +21,9 @@ constexpr std::array<std::string_view, 4> kStages{"compute", "input", "communica
 
 // Which stage mends what a rule finds.
 std::size_t stage_of(const Advice& advice) {
-  const auto is = [&](std::initializer_list<std::string_view> rules) {
-    return std::ranges::find(rules, advice.rule) != rules.end();
-  };
-  if (is({"precision", "batch", "computation", "not_bound"})) return 0;
-  if (is({"input", "small_files"})) return 1;
-  return 2;
+  const rules::RuleEntry rule = rules::find_rule(advice.rule);
+  if (rule.group == rules::RuleGroup::Compute || rule.needs_all_ranks) return 0;
+  return rule.group == rules::RuleGroup::Input ? 1 : 2;
 }
 
 std::string quoted(const std::string& word) {
@@ -148,12 +146,16 @@ Experiment compute_experiment(const Evidence& evidence, const Advice* advice) {
   const auto ranks = std::max<std::int64_t>(1, static_cast<std::int64_t>(evidence.run.ranks.size()));
   Experiment experiment{.name = "compute"};
   experiment.changes = synthetic_input(evidence.facts).value_or(Pairs{});
-  if (advice && advice->rule == "not_bound") {
-    experiment.ranks = static_cast<int>(ranks);
-    return experiment;
+  int times = 1;
+  if (advice) {
+    const rules::RuleEntry rule = rules::find_rule(advice->rule);
+    if (rule.needs_all_ranks) {
+      experiment.ranks = static_cast<int>(ranks);
+      return experiment;
+    }
+    times = rule.batch_times;
+    if (times == 1) add_setting(advice, experiment.changes);
   }
-  if (advice && advice->rule == "precision") add_setting(advice, experiment.changes);
-  const std::int64_t times = advice && (advice->rule == "batch" || advice->rule == "computation") ? 2 : 1;
   if (evidence.facts.batch >= ranks)
     experiment.changes.emplace_back("train.batch", std::to_string(times * evidence.facts.batch / ranks));
   return experiment;

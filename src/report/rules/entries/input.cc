@@ -1,32 +1,26 @@
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <string_view>
 
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/text.h"
-#include "ronde/base/text/units.h"
-#include "ronde/report/rules.h"
-#include "ronde/report/run/numbers.h"
+#include "ronde/report/rules/entry.h"
+#include "ronde/report/rules/input_waits.h"
 #include "ronde/report/run/speed.h"
 
-// The training waits for samples.
+// A stage of the input limits it, or none is known to.
 namespace ronde::report::rules {
 namespace {
 
-constexpr double kSmallItem = 256 << 10;  // bytes: opening such a file costs more than reading it
-constexpr std::string_view kReading = "read";
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, text) != words.end();
-}
-
 // Words of the advice that depend on the stage.
 struct Remedy {
-  std::string rule = "input", title = {}, change = {}, setting = {};
+  std::string title = {}, change = {}, setting = {};
 };
 
-std::string path_of(const Evidence& evidence) {
-  return setting(evidence.facts, "data.path").value_or("FOLDER");
+// Whether the data is in files that `ronde data pack` reads.
+bool can_be_packed(const std::string& data) {
+  constexpr auto kPackable = std::to_array<std::string_view>({"images", "tar", "tfrecord", "lmdb"});
+  return std::ranges::find(kPackable, data) != kPackable.end();
 }
 
 bool is_packed(const Evidence& evidence) {
@@ -34,15 +28,6 @@ bool is_packed(const Evidence& evidence) {
 }
 
 Remedy for_reading(const Evidence& evidence) {
-  const InputEvidence& input = *evidence.input;
-  const bool file_each = is_one_of(evidence.facts.data, {"images", "bigearthnet"});
-  if (file_each && input.item_bytes > 0 && input.item_bytes < kSmallItem)
-    return {.rule = "small_files",
-            .title = "Too many small files",
-            .change = fmt::format("Replace many files of {} by a few large ones: 'ronde data pack {} PACK --shuffle', "
-                                  "then --data-name pack --data-path PACK.",
-                                  format_bytes(static_cast<std::uint64_t>(input.item_bytes)), path_of(evidence)),
-            .setting = "data.name=pack"};
   if (!setting(evidence.facts, "data.cache"))
     return {.title = "Reading limits the input",
             .change =
@@ -69,7 +54,7 @@ Remedy for_preparing(const Evidence& evidence) {
     remedy.change =
         "All cores of a rank may decode already, and the samples are packed: smaller pictures in the pack or fewer "
         "augmentations cost less.";
-  } else if (stage == "decode" && is_one_of(facts.data, {"images", "tar", "tfrecord", "lmdb"})) {
+  } else if (stage == "decode" && can_be_packed(facts.data)) {
     remedy.change = fmt::format(
         "All cores of a rank may already decode. Preprocess once, offline: 'ronde data pack {} PACK --shuffle "
         "--short-side 256', then --data-name pack --data-path PACK; fewer augmentations help too.",
@@ -102,41 +87,20 @@ Remedy remedy_for(const Evidence& evidence) {
   return remedy;
 }
 
+std::optional<Advice> find(const Evidence& evidence) {
+  std::optional<Advice> advice = waits_for_input(evidence);
+  if (!advice) return {};
+  Remedy remedy = remedy_for(evidence);
+  advice->title = std::move(remedy.title);
+  advice->change = std::move(remedy.change);
+  advice->setting = std::move(remedy.setting);
+  return advice;
+}
+
 }  // namespace
 
-std::vector<Advice> of_input(const Evidence& evidence) {
-  const Efficiency& efficiency = evidence.efficiency;
-  if (efficiency.seconds <= 0) return {};
-  Advice advice{.gain = 1 - efficiency.no_input_seconds / efficiency.seconds};
-  if (advice.gain < kLeastGain) return {};
-  double most = -1;
-  for (std::size_t i = 0; i < evidence.run.ranks.size(); ++i) {
-    const Ranges waits = waits_of(evidence.run, evidence.run.ranks[i], evidence.window.ranks[i]).input;
-    const double waited = seconds(length(waits));
-    if (const auto wait = longest(waits); wait && waited > most) {
-      most = waited;
-      advice.at = place_of(evidence, i, *wait);
-      advice.evidence =
-          fmt::format("Rank {} waits {} of {} for input ({}). With free input the run would take {}.",
-                      evidence.run.ranks[i].rank, seconds_text(waited), seconds_text(efficiency.seconds),
-                      percent_text(waited / efficiency.seconds), seconds_text(efficiency.no_input_seconds));
-    }
-  }
-  advice.because = "training waits for its input";
-  if (evidence.input && !evidence.input->limit.empty()) {
-    const std::string threads =
-        evidence.input->threads > 0
-            ? fmt::format(" ({} per rank)", counted(static_cast<std::size_t>(evidence.input->threads), "thread"))
-            : std::string();
-    advice.evidence += fmt::format(" The other stages wait for '{}'{}.", evidence.input->limit, threads);
-    advice.because += fmt::format(", which is limited by '{}'", evidence.input->limit);
-  }
-  Remedy remedy = remedy_for(evidence);
-  advice.rule = std::move(remedy.rule);
-  advice.title = std::move(remedy.title);
-  advice.change = std::move(remedy.change);
-  advice.setting = std::move(remedy.setting);
-  return {advice};
+RuleEntry input_entry() {
+  return {.name = "input", .group = RuleGroup::Input, .find = find};
 }
 
 }  // namespace ronde::report::rules

@@ -5,14 +5,14 @@
 
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/text.h"
-#include "ronde/report/rules.h"
+#include "ronde/report/rules/entry.h"
+#include "ronde/report/rules/slow_ranks.h"
 #include "ronde/report/run/speed.h"
 
 // Ranks of one node get into each other's way.
 namespace ronde::report::rules {
 namespace {
 
-constexpr double kLeastNoise = 0.05;    // of the run: steps are never quite alike
 constexpr std::size_t kLeastSteps = 4;  // to tell noise from work
 
 // What each step's slowest rank takes longer than its own lower quartile: noise, which binding can take away. A rank
@@ -75,13 +75,11 @@ std::vector<std::string> unbound_ranks(const Evidence& evidence) {
   return names;
 }
 
-}  // namespace
-
-std::vector<Advice> of_binding(const Evidence& evidence) {
+std::optional<Advice> find(const Evidence& evidence) {
   std::vector<std::string> unbound = unbound_ranks(evidence);
   const double noise = noise_share(evidence);
   if (unbound.empty() || noise < kLeastNoise) return {};
-  Advice advice{.rule = "not_bound", .title = "Ranks of one node are not bound to cores", .gain = noise};
+  Advice advice{.title = "Ranks of one node are not bound to cores", .gain = noise};
   const std::size_t all = unbound.size();
   if (unbound.size() > 8) unbound.resize(8), unbound.emplace_back("...");
   advice.evidence = fmt::format(
@@ -92,7 +90,17 @@ std::vector<Advice> of_binding(const Evidence& evidence) {
       "Start ranks with 'ronde run', which binds them (--bind auto), or let the launcher bind them: srun "
       "--cpu-bind=cores, mpirun --bind-to core.";
   advice.because = "ranks of one node are not bound to cores and disturb each other";
-  return {advice};
+  return advice;
+}
+
+}  // namespace
+
+RuleEntry not_bound_entry() {
+  return {.name = "not_bound",
+          .group = RuleGroup::Balance,
+          .find = find,
+          .explains = {"imbalance"},  // threads that move make ranks slow by turns
+          .needs_all_ranks = true};
 }
 
 }  // namespace ronde::report::rules
