@@ -15,25 +15,6 @@
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/include/ronde" SYMBOLIC)
 
-# What is tested is optimised as users get it; its test is sooner compiled. From 13 on GCC wants precompiled headers to be
-# of the same level.
-function(compile_as_test target)
-  set(levels_mix NO)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    set(levels_mix YES)
-  endif()
-  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND levels_mix AND NOT RONDE_SANITIZE)
-    target_compile_options(${target} PRIVATE -O1 -g0)
-  endif()
-endfunction()
-
-# Of a list of files with tests, those that RONDE_TESTS_ONLY asks for.
-macro(keep_wanted_tests list)
-  if(RONDE_TESTS_ONLY)
-    list(FILTER ${list} INCLUDE REGEX "${RONDE_TESTS_ONLY}")
-  endif()
-endmacro()
-
 function(add_module name)
   cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SHARED;SOURCES;ALONE;LINK;LINK_PRIVATE;TESTS" ${ARGN})
   set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -78,6 +59,10 @@ function(add_module name)
     if(MODULE_TORCH)
       precompile_torch(${name}_test)
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
+    if(MODULE_DEPENDS MATCHES "ronde::(models|parallel|train)" OR MODULE_TORCH)
+      add_torch_tests(${name}_test ${name})
+    else()
+      add_tests(${name}_test ${name})
+    endif()
   endif()
 endfunction()

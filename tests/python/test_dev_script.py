@@ -24,7 +24,7 @@ def put(folder: pathlib.Path, name: str, script: str) -> None:
 
 def bash(script: str, path: str, cwd=ROOT) -> subprocess.CompletedProcess:
     """Runs a piece of bash with the functions of tools/dev, under the same rules as ./ronde-dev."""
-    sources = "".join(f"source {ROOT}/tools/dev/{name}.sh; " for name in ("say", "setup", "build"))
+    sources = "".join(f"source {ROOT}/tools/dev/{name}.sh; " for name in ("say", "setup", "build", "test"))
     command = ["/bin/bash", "-c", f"set -euo pipefail; {sources} {script}"]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"PATH": path})
 
@@ -104,17 +104,70 @@ def test_the_wait_for_apt_ends_and_what_is_skipped_comes_last(stubs):
     assert last[1].startswith("    apt-get failed, see above: some tests are skipped without mpich slurm-wlm ")
 
 
+# What ctest logs of tests with a process each, and of a whole program under test_program.sh.
+CTEST_LOG = """\
+1/4 Testing: comm.Nccl.Sums
+[ RUN      ] Nccl.Sums
+[  SKIPPED ] Nccl.Sums (0 ms)
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Nccl.Sums
+<end of output>
+2/4 Testing: data.Pack.Reads
+[ RUN      ] Pack.Reads
+[       OK ] Pack.Reads (1 ms)
+<end of output>
+3/4 Testing: models.1-of-2
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Gpu.Copies
+<end of output>
+"""
+FAILURES = """\
+4/4 Testing: data.Pack.Ends
+[ RUN      ] Pack.Ends
+<end of output>
+3/4 Testing: models.2-of-2
+[  FAILED  ] All/Net.Learns/3, where GetParam() = 3 (5 ms)
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] All/Net.Learns/3, where GetParam() = 3
+<end of output>
+"""
+
+
 @pytest.mark.parametrize("code", [0, 8])
-def test_skipped_groups_are_the_last_lines_of_a_run(stubs, tmp_path, code):
-    listed = "The following tests did not run:\n\t 12 - comm.Nccl.Sums (Skipped)\n\t 14 - device.Gpu.Copies (Skipped)"
-    put(stubs, "ctest", f"printf '{listed}\n'; exit {code}")
-    (tmp_path / "build/release").mkdir(parents=True)
+def test_skipped_and_failed_tests_are_the_last_lines_of_a_run(stubs, tmp_path, code):
+    folder = tmp_path / "build/release/Testing/Temporary"
+    folder.mkdir(parents=True)
+    (tmp_path / "log").write_text(CTEST_LOG + (FAILURES if code else ""))
+    put(stubs, "ctest", f"cp {tmp_path}/log {folder}/LastTest.log; exit {code}")
     script = "python() { echo 9 passed; }; skip_group 'no slurm here'; run_tests release"
     done = bash(script, f"{stubs}:{os.environ['PATH']}", cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert ("pytest" in done.stdout) == (code == 0)
-    named = ["    C++ tests: comm.Nccl.Sums device.Gpu.Copies"] if code == 0 else []
-    assert done.stdout.splitlines()[-2 - len(named) :] == ["Skipped:", "    no slurm here", *named]
+    failed = ["Failed:", "    C++ tests: data.Pack.Ends models.All/Net.Learns/3"] if code else []
+    skipped = ["Skipped:", "    no slurm here", "    C++ tests: comm.Nccl.Sums models.Gpu.Copies"]
+    assert done.stdout.splitlines()[-len(failed + skipped) :] == failed + skipped
+
+
+# How a GoogleTest program ends, and what test_program.sh says of it.
+@pytest.mark.parametrize(
+    ("end", "code", "says"),
+    [
+        ("echo '[       OK ] A.Ends (1 ms)'; echo '[  PASSED  ] 2 tests.'", 0, "[  PASSED  ] 2 tests."),
+        ("echo '[  FAILED  ] A.Ends (1 ms)'; exit 1", 1, "why\n[  FAILED  ] A.Ends (1 ms)"),
+        ("echo '[  SKIPPED ] A.Ends (0 ms)'", 0, "why\n[  SKIPPED ] A.Ends (0 ms)"),
+        ("exit 0", 1, "why\n\n[  FAILED  ] A.Ends did not end"),
+        ("kill -SEGV $$", 139, "A.Ends did not end\n{program} ended with signal 11, SIGSEGV"),
+        ("sleep 100", 124, "A.Ends did not end\n{program} was stopped after 1 s"),
+    ],
+)
+def test_a_whole_program_tells_of_tests_that_do_not_pass(tmp_path, end, code, says):
+    quiet = "echo '[ RUN      ] A.Passes'; echo noise; echo '[       OK ] A.Passes (0 ms)'"
+    put(tmp_path, "program", f"{quiet}\necho '[ RUN      ] A.Ends'; echo why\n{end}")
+    program = str(tmp_path / "program")
+    done = subprocess.run([ROOT / "tools/dev/test_program.sh", "1", program], capture_output=True, text=True)
+    assert done.returncode == code
+    assert says.format(program=program) in done.stdout
+    assert "noise" not in done.stdout and ("why" in done.stdout) == ("PASSED" not in says)
 
 
 def test_a_python_without_venv_leaves_nothing_half_made(stubs, tmp_path):

@@ -1,4 +1,4 @@
-# Builds, tests and runs, with the presets of CMakePresets.json.
+# Builds and runs, with the presets of CMakePresets.json.
 
 # Clones in other folders share what the compiler cache has.
 use_compiler_cache() {
@@ -84,44 +84,6 @@ demo() {
   run_with_paths ronde report "$output/trace" >"$output/report.txt"
   sed -n '/./p' "$output/report.txt" | head -n 3
   echo "The whole report: $output/trace/report.html (and $output/report.txt)"
-}
-
-# The targets of modules and their tests.
-module_targets() {
-  local module
-  for module in "$@"; do echo "src/$module/all"; done
-}
-
-check_modules() {
-  local module
-  for module in "$@"; do
-    [ -e "src/$module/CMakeLists.txt" ] || wrong_use "there is no module '$module' in src/"
-  done
-}
-
-# run_tests PRESET [MODULE...]
-run_tests() {
-  local preset=$1 chosen=()
-  shift
-  [ $# -eq 0 ] || chosen=(--tests-regex "^($(IFS='|'; echo "$*"))\\.")
-  step "Running the C++ tests of build/$preset" "ctest; one a core"
-  trap name_skipped EXIT
-  run_with_paths ctest --preset "$preset" --parallel "$(nproc)" "${chosen[@]}" | tee "build/$preset/ctest.log"
-  local names
-  names=$(sed -nE 's/^.* - (.*) \(Skipped\)$/\1/p' "build/$preset/ctest.log" | paste -sd ' ')
-  [ -z "$names" ] || skipped_groups+=("C++ tests: $names")
-  [ $# -eq 0 ] || return 0
-  # Sanitizer builds have no torch, and Python cannot load a sanitized library: their tests are the C++ ones.
-  case $preset in asan | tsan) return ;; esac
-  step "Running the Python tests" "pytest: whole programs, the installed package, the tree itself"
-  RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q -rs tests/python
-}
-
-# The last lines of a run, whether or not it passed. Python tests: pytest lists what it skipped, with reasons (-rs).
-name_skipped() {
-  [ ${#skipped_groups[@]} -gt 0 ] || return 0
-  echo "Skipped:"
-  note "${skipped_groups[@]}"
 }
 
 # All parsers share the time; each has a folder of seeds. The same numbers are drawn every time, so that a run can be repeated.

@@ -12,7 +12,7 @@ namespace {
 
 using tests::sample;
 
-class KilledWriter : public tests::InFolder {
+class KilledWriterDeathTest : public tests::InFolder {
  protected:
   // Saves one checkpoint after the other, and says each time through `told` that it is done.
   [[noreturn]] void save_forever(int told) const {
@@ -47,7 +47,7 @@ class KilledWriter : public tests::InFolder {
   }
 };
 
-TEST_F(KilledWriter, LeavesTheLastOneWhole) {
+TEST_F(KilledWriterDeathTest, LeavesTheLastOneWhole) {
   for (int round = 0; round < 25; ++round) {
     std::filesystem::remove_all(folder_);
     const std::int64_t done = kill_after(1 + round * 1373);

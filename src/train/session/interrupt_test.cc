@@ -27,9 +27,9 @@ TEST(Interrupt, KeepsWhatSchedulersSay) {
   }
 }
 
-using InterruptDeath = testing::Test;
+using InterruptDeathTest = testing::Test;
 
-TEST(InterruptDeath, TheSecondCtrlCEndsAtOnce) {
+TEST(InterruptDeathTest, TheSecondCtrlCEndsAtOnce) {
   EXPECT_EXIT(
       {
         const Interrupt interrupt;
@@ -40,7 +40,7 @@ TEST(InterruptDeath, TheSecondCtrlCEndsAtOnce) {
       testing::ExitedWithCode(130), "");
 }
 
-TEST(InterruptDeath, TheSecondTerminateEndsAtOnceUnlessItIsAnEcho) {
+TEST(InterruptDeathTest, TheSecondTerminateEndsAtOnceUnlessItIsAnEcho) {
   EXPECT_EXIT(
       {
         const Interrupt interrupt;
@@ -55,7 +55,7 @@ TEST(InterruptDeath, TheSecondTerminateEndsAtOnceUnlessItIsAnEcho) {
       testing::ExitedWithCode(143), "still here");
 }
 
-TEST(InterruptDeath, AfterwardsSignalsEndTheProcess) {
+TEST(InterruptDeathTest, AfterwardsSignalsEndTheProcess) {
   EXPECT_EXIT(
       {
         { const Interrupt interrupt; }

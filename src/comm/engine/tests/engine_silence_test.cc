@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <latch>
 #include <sstream>
 #include <thread>
@@ -25,22 +26,59 @@ struct Silence {
   std::chrono::milliseconds warn;
   bool paused;  // the process itself, not only its program
 };
-void PrintTo(const Silence& silence, std::ostream* out) {
-  *out << tests::name_of(silence.place) << (silence.paused ? "Paused" : "Late") << silence.warn.count();
-}
-std::string silence_name(const testing::TestParamInfo<Silence>& info) {
-  std::ostringstream text;
-  PrintTo(info.param, &text);
-  return text.str();
+std::string name_of(const Silence& silence) {
+  return fmt::format("{}{}{}", tests::name_of(silence.place), silence.paused ? "Paused" : "Late", silence.warn.count());
 }
 
-class EngineSilence : public testing::TestWithParam<Silence> {
- protected:
-  int last() const { return GetParam().place.ranks - 1; }
+class SilentJob {
+ public:
+  explicit SilentJob(const Silence& silence)
+      : silence_(silence), learnt_(silence.place.ranks), counted_(silence.place.ranks - 1) {}
 
-  // The last rank stops wherever its engine comes next, until it may go on.
-  void pause_here(Phase) {
-    if (pauses_.load()) go_on_.wait();
+  void run() {
+    const tests::Watchdog watchdog(3min, tests::current_test());
+    ThreadJob job(silence_.place.ranks, silence_.place.nodes);
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < silence_.place.ranks; ++rank)
+      threads.emplace_back([&, rank] { run_rank(*job.engine(rank, options_of(rank))); });
+    threads.clear();
+    if (silence_.warn < 2s) {
+      EXPECT_NE(said_.str().find(fmt::format("rank {}", last())), std::string::npos)
+          << name_of(silence_) << ": " << said_.str();
+    }
+  }
+
+ private:
+  int last() const { return silence_.place.ranks - 1; }
+
+  EngineOptions options_of(int rank) {
+    EngineOptions options{.stall_warn = silence_.warn, .log = log_};
+    // The last rank stops wherever its engine comes next, until it may go on.
+    if (rank == last())
+      options.on_phase = [this](Phase) {
+        if (pauses_.load()) go_on_.wait();
+      };
+    return options;
+  }
+
+  void run_rank(Engine& engine) {
+    std::vector<float> values(10, 1.0f);
+    const auto step = [&] { return engine.world().allreduce("gradient", buffer_of(values)); };
+    for (int i = 0; i < 5; ++i) step().wait();  // the plan needs three
+    learnt_.arrive_and_wait();
+    if (engine.rank() == last()) {
+      pauses_ = silence_.paused;
+      if (silence_.paused) step().wait();  // comes as far as its engine lets it
+      counted_.wait();
+      if (!silence_.paused) step().wait();
+    } else {
+      const Handle handle = step();
+      expect_quiet(engine);
+      counted_.count_down();
+      if (silence_.paused && engine.rank() == 0) counted_.wait(), go_on_.count_down();
+      handle.wait();
+    }
+    engine.world().barrier().wait();
   }
 
   void expect_quiet(Engine& engine) const {
@@ -48,56 +86,27 @@ class EngineSilence : public testing::TestWithParam<Silence> {
     const Statistics before = engine.statistics();
     std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
     const Statistics after = engine.statistics();
-    EXPECT_LE(after.wake_ups - before.wake_ups, kSeconds * kMostPerSecond) << "rank " << engine.rank();
-    EXPECT_LE(after.control_messages - before.control_messages, kSeconds * kMostPerSecond) << "rank " << engine.rank();
+    const std::string who = fmt::format("{}, rank {}", name_of(silence_), engine.rank());
+    EXPECT_LE(after.wake_ups - before.wake_ups, kSeconds * kMostPerSecond) << who;
+    EXPECT_LE(after.control_messages - before.control_messages, kSeconds * kMostPerSecond) << who;
   }
 
+  const Silence silence_;
+  std::ostringstream said_;
+  const Log log_{{.stream = &said_}};
+  std::latch learnt_, counted_, go_on_{1};
   std::atomic<bool> pauses_ = false;
-  std::latch go_on_{1};
 };
 
-TEST_P(EngineSilence, WhoWaitsWakesSeldom) {
-  const auto& [place, warn, paused] = GetParam();
-  const tests::Watchdog watchdog(3min, tests::current_test());
-  std::ostringstream said;
-  EngineOptions options{.stall_warn = warn, .log = Log({.stream = &said})};
-  ThreadJob job(place.ranks, place.nodes);
-  std::latch learnt(place.ranks), counted(place.ranks - 1);
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < place.ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      EngineOptions mine = options;
-      if (rank == last()) mine.on_phase = [this](Phase phase) { pause_here(phase); };
-      const auto engine = job.engine(rank, mine);
-      std::vector<float> values(10, 1.0f);
-      const auto step = [&] { return engine->world().allreduce("gradient", buffer_of(values)); };
-      for (int i = 0; i < 5; ++i) step().wait();  // the plan needs three
-      learnt.arrive_and_wait();
-      if (rank == last()) {
-        pauses_ = paused;
-        if (paused) step().wait();  // comes as far as its engine lets it
-        counted.wait();
-        if (!paused) step().wait();
-      } else {
-        const Handle handle = step();
-        expect_quiet(*engine);
-        counted.count_down();
-        if (paused && rank == 0) counted.wait(), go_on_.count_down();
-        handle.wait();
-      }
-      engine->world().barrier().wait();
-    });
-  threads.clear();
-  if (warn < 2s) {
-    EXPECT_NE(said.str().find(fmt::format("rank {}", last())), std::string::npos) << said.str();
-  }
+// All jobs wait in the same seconds.
+TEST(EngineSilence, WhoWaitsWakesSeldom) {
+  std::vector<std::future<void>> jobs;
+  for (const Silence& silence :
+       {Silence{{3, 1}, 400ms, false}, Silence{{3, 3}, 30s, false}, Silence{{3, 3}, 400ms, false},
+        Silence{{3, 3}, 400ms, true}, Silence{{6, 3}, 1s, false}})
+    jobs.push_back(std::async(std::launch::async, [silence] { SilentJob(silence).run(); }));
+  for (std::future<void>& job : jobs) job.get();
 }
-
-INSTANTIATE_TEST_SUITE_P(All, EngineSilence,
-                         testing::Values(Silence{{3, 1}, 400ms, false}, Silence{{3, 3}, 30s, false},
-                                         Silence{{3, 3}, 400ms, false}, Silence{{3, 3}, 400ms, true},
-                                         Silence{{6, 3}, 1s, false}),
-                         silence_name);
 
 }  // namespace
 }  // namespace ronde::comm
