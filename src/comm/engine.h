@@ -134,7 +134,7 @@ class Engine {
   friend class ThreadJob;
   explicit Engine(std::unique_ptr<detail::EngineCore> core);
 
-  const std::unique_ptr<detail::EngineCore> core_;
+  std::unique_ptr<detail::EngineCore> core_;
 };
 
 }  // namespace ronde::comm

@@ -87,8 +87,10 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Neighbours neighbou
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
+// forget() waits while the process's end shuts this engine down on another thread, which needs end_mutex_.
 EngineCore::~EngineCore() {
   shutdown("");
+  if (leaves_by_ >= 0) process_end_->forget(leaves_by_);
 }
 
 StatusArea& EngineCore::status(int peer) const {

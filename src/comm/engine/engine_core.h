@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+
 #include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/engine/group_core.h"
@@ -41,6 +43,7 @@ class BackOff {
  private:
   static constexpr std::chrono::microseconds kSoon{400};
   static constexpr std::chrono::milliseconds kLongest{100};
+  bool in_forked_child() const { return getpid() != pid_; }
   std::chrono::nanoseconds shortest_, time_ = shortest_;
 };
 
@@ -169,6 +172,7 @@ class EngineCore {
 
   // Departures and the network; engine_departures.cc.
   bool pump();  // REQUIRES: the token is held.
+  const pid_t pid_ = getpid();
   void listen_to_mesh();
   void hear_note(int from, std::string_view text);
   void lose(int peer, const std::string& how);

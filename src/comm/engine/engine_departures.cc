@@ -164,6 +164,7 @@ bool EngineCore::say_goodbye(const std::string& text) {
   for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
     neighbours_.data->pump();
     std::this_thread::sleep_for(kLook);
+  if (in_forked_child()) return;  // which may exit with this, but is not the rank
   }
   return true;
 }
@@ -190,7 +191,6 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   neighbours_.mesh.reset();
   neighbours_.guards.clear();
   neighbours_.sockets.clear();
-  if (leaves_by_ >= 0) process_end_->forget(std::exchange(leaves_by_, -1));
 }
 
 }  // namespace ronde::comm::detail
