@@ -73,7 +73,8 @@ class Link {
   }
   // Ways in which this link can move data, by name; the first is its own choice for each size.
   virtual std::vector<std::string> algorithms() const { return {"auto"}; }
-  // From the next operation on. REQUIRES: all members say it between the same two operations.
+  // From the next operation on. FAILS WITH: System when there is no such one. REQUIRES: all members say it between the
+  // same two operations.
   virtual void use_algorithm(std::size_t /*index*/) {}
   virtual Task allreduce(Segments data, Reduction reduction) = 0;
   virtual Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) = 0;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/math/convert.h"
 #include "ronde/comm/math/reduce.h"
 #include "ronde/comm/math/reduce_value.h"
@@ -173,6 +174,14 @@ std::optional<Between> between_by_name(std::string_view name) {
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return {};
   return static_cast<Between>(found - kNames.begin());
+}
+
+std::optional<Between> between_by_number(std::size_t number) {
+  if (number == 0) return {};
+  if (number > kAllBetween.size())
+    throw Error(Error::Kind::System, fmt::format("a rank chose algorithm {} between nodes, and the last one is {}",
+                                                 number, kAllBetween.size()));
+  return kAllBetween[number - 1];
 }
 
 Between choose_between(std::size_t bytes, int nodes, bool in_order) {

@@ -24,6 +24,9 @@ inline constexpr int kFewNodes = 16;
 inline constexpr std::array kAllBetween{Between::Gather, Between::Doubling, Between::Direct, Between::Ring};
 std::string_view name(Between algorithm);
 std::optional<Between> between_by_name(std::string_view name);
+// From 1 on as in kAllBetween; 0 leaves the choice to choose_between(). Told by another rank.
+// FAILS WITH: System when there is no such one.
+std::optional<Between> between_by_number(std::size_t number);
 
 // Which one, when nobody knows better. `in_order`: only those that sum in the order of nodes. Pure.
 Between choose_between(std::size_t bytes, int nodes, bool in_order);

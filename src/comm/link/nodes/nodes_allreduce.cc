@@ -43,7 +43,7 @@ std::vector<std::string> NodesLink::algorithms() const {
 }
 
 void NodesLink::use_algorithm(std::size_t index) {
-  tuning_.algorithm = index == 0 ? std::optional<Between>() : kAllBetween[index - 1];
+  tuning_.algorithm = between_by_number(index);
 }
 
 Between NodesLink::algorithm_for(std::size_t bytes) const {
