@@ -19,6 +19,7 @@
 
 #include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/engine.h"
+#include "ronde/comm/engine/back_off.h"
 #include "ronde/comm/engine/group_core.h"
 #include "ronde/comm/engine/slots.h"
 #include "ronde/comm/link/nodes/neighbours.h"
@@ -27,25 +28,6 @@
 #include "ronde/comm/watch/watchdog.h"
 
 namespace ronde::comm::detail {
-
-// How long to sleep where nobody rings: longer each time that nothing has come meanwhile, until at kSoon it is as long
-// as a fiftieth of the wait so far. So what comes is seen at most that much later, and a long wait costs little.
-class BackOff {
- public:
-  explicit BackOff(std::chrono::nanoseconds shortest) : shortest_(shortest) {}
-  void reset() { time_ = shortest_; }
-  std::chrono::nanoseconds next() {
-    const auto now = time_;
-    time_ = std::min<std::chrono::nanoseconds>(time_ < kSoon ? 2 * time_ : time_ + time_ / 50, kLongest);
-    return now;
-  }
-
- private:
-  static constexpr std::chrono::microseconds kSoon{400};
-  static constexpr std::chrono::milliseconds kLongest{100};
-  bool in_forked_child() const { return getpid() != pid_; }
-  std::chrono::nanoseconds shortest_, time_ = shortest_;
-};
 
 // What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
 // that waits for a request, which then does the work itself instead of waking another.
@@ -216,6 +198,8 @@ class EngineCore {
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
   // Touched by who holds the token.
+  static constexpr std::chrono::milliseconds kLongestNap{100};
+
   bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only,
   bool watches_gpus_ = false;                   // also because of GPUs
   bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it
@@ -225,7 +209,10 @@ class EngineCore {
   std::uint32_t groups_made_ = 0;               // by all ranks together, the world not counted
   Slots slots_;                                 // of groups; the same on all ranks
   std::map<int, std::string> doing_elsewhere_;  // what ranks of other nodes were doing when last heard of
-  BackOff naps_back_off_{std::chrono::microseconds(50)}, looks_back_off_{std::chrono::milliseconds(10)};
+  BackOff naps_back_off_{{.shortest = std::chrono::microseconds(50), .longest = kLongestNap, .parts = 50}};
+  BackOff gpus_back_off_{{.shortest = std::chrono::milliseconds(10), .longest = kLongestNap, .parts = 50}};
+  BackOff looks_back_off_{
+      {.shortest = std::chrono::milliseconds(10), .longest = std::chrono::milliseconds(150), .parts = 10}};
 
   std::mutex end_mutex_;
   bool ended_ = false;  // guarded by end_mutex_

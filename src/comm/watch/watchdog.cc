@@ -51,6 +51,7 @@ void Watchdog::watch(const std::stop_token& stop) {
   name_this_thread("ronde watchdog");
   std::array<epoll_event, 16> events;
   while (!stop.stop_requested()) {
+    wake_ups_.fetch_add(1, std::memory_order_relaxed);
     const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), -1);
     for (int i = 0; i < count; ++i) {
       const int peer = events[static_cast<std::size_t>(i)].data.fd;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -29,6 +31,9 @@ class Watchdog {
 
   // Says something to everyone who still listens. Does not wait.
   void say(const std::string& message) const;
+  // How often its thread has woken. Any thread.
+  std::uint64_t wake_ups() const { return wake_ups_.load(std::memory_order_relaxed); }
+
 
  private:
   void watch(const std::stop_token& stop);
@@ -42,5 +47,6 @@ class Watchdog {
   std::function<void()> other_ready_;
   std::jthread thread_;
 };
+  std::atomic<std::uint64_t> wake_ups_ = 0;
 
 }  // namespace ronde::comm::detail
