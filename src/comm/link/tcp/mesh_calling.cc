@@ -83,6 +83,7 @@ void Mesh::connect_failed(int peer, Outgoing& out, const std::string& why, Again
                               there.port, why);
   out.socket.close();
   out.challenge.clear();
+  out.outstanding = false;
   if (again == Again::WhileBusy && !out.busy) out.busy = Deadline::after(options_.patience);
   if (again == Again::Maybe || (again == Again::WhileBusy && !out.busy->passed())) out.another_round = true;
   ++out.address;
@@ -135,7 +136,7 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   if (out.challenge.size() == bytes.size()) hear_challenge(peer, out);
 }
 
-// From here on we wait for as long as it takes: it belongs to the job.
+// From here on we wait for as long as its machine answers: it belongs to the job.
 void Mesh::hear_challenge(int peer, Outgoing& out) {
   const std::string answer = out.handshake->answer(std::exchange(out.challenge, {}));
   if (answer.empty())
@@ -144,6 +145,8 @@ void Mesh::hear_challenge(int peer, Outgoing& out) {
     return connect_failed(peer, out, in_words(errno), Again::WhileBusy);
   out.state = Outgoing::State::Answering;
   out.until = {};
+  out.outstanding = true;
+  wake_within(out.health.interval());
 }
 
 void Mesh::opened(int peer, Outgoing& out) {
