@@ -43,6 +43,7 @@ class EngineCore {
   EngineCore& operator=(const EngineCore&) = delete;
 
   int rank() const { return rank_; }
+  bool in_forked_child() const { return getpid() != pid_; }
   int local_rank() const { return node().rank(); }
   int local_size() const { return node().size(); }
   int node_of(int rank) const { return neighbours_.node_of[static_cast<std::size_t>(rank)]; }
@@ -154,7 +155,6 @@ class EngineCore {
 
   // Departures and the network; engine_departures.cc.
   bool pump();  // REQUIRES: the token is held.
-  const pid_t pid_ = getpid();
   void listen_to_mesh();
   void hear_note(int from, std::string_view text);
   void lose(int peer, const std::string& how);
@@ -165,13 +165,14 @@ class EngineCore {
   std::vector<Departure::Done> progress_of(int rank) const;
   Departure own_departure(std::string why) const;
   void finish_rounds(Deadline until);
-  std::string goodbye(const std::string& why);
-  bool say_goodbye(const std::string& text);
+  void tell(const Departure& departure);
+  bool say_goodbye(const Departure& leaving);
   // No last words: nobody is told.
   void end(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
   const int rank_;
+  const pid_t pid_ = getpid();
   const std::unique_ptr<Bootstrap> bootstrap_;
   ProcessEnd* const process_end_;  // the bootstrap's, if it has one
   int leaves_by_ = -1;             // what the process's end knows this by
@@ -197,9 +198,9 @@ class EngineCore {
   int group_calls_ = 0;              // guarded by inbox_mutex_
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
-  // Touched by who holds the token.
   static constexpr std::chrono::milliseconds kLongestNap{100};
 
+  // Touched by who holds the token.
   bool looks_often_ = false;                    // the engine's thread sleeps for milliseconds only,
   bool watches_gpus_ = false;                   // also because of GPUs
   bool naps_ = false;                           // it sleeps for less, since MPI cannot wake it

@@ -89,13 +89,17 @@ void EngineCore::note_departure(Departure departure) {
 void EngineCore::see_off(Departure departure) {
   if (neighbours_.mesh) {
     if (departure.done.empty()) departure.done = progress_of(departure.rank);
-    const std::string text = write_departure(departure);
-    neighbours_.mesh->note_all(kGone + text);
-    watchdog_->say(text);
+    tell(departure);
   }
   for (const auto& group : groups_) group->see_off(departure);
   departures_.push_back(std::move(departure));
 }
+void EngineCore::tell(const Departure& departure) {
+  watchdog_->say(write_departure(departure, Watchdog::kLongest));
+  if (neighbours_.mesh)
+    neighbours_.mesh->note_all(kGone + write_departure(departure, FrameHeader::kLongestNote - sizeof(kGone)));
+}
+
 
 // As far as this node can see.
 std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
@@ -147,18 +151,10 @@ void EngineCore::finish_rounds(Deadline until) {
   while (owes() && !until.passed()) std::this_thread::sleep_for(kLook);
 }
 
-// Empty when not even that can be said.
-std::string EngineCore::goodbye(const std::string& why) {
-  std::string text;
-  guarded([&] { return !(text = write_departure(own_departure(why))).empty(); });
-  return text;
-}
-
 // After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
-bool EngineCore::say_goodbye(const std::string& text) {
-  watchdog_->say(text);
+bool EngineCore::say_goodbye(const Departure& leaving) {
+  tell(leaving);
   if (!neighbours_.mesh) return true;
-  neighbours_.mesh->note_all(kGone + text);
   neighbours_.mesh->flush(Deadline::after(kLastWords));
   if (!neighbours_.data) return true;
   for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
@@ -183,9 +179,10 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   thread_.join();
   std::lock_guard lock(token_);
   guarded([&] { return drain(); });
-  const std::string text = last_words ? goodbye(*last_words) : "";
+  std::optional<Departure> leaving;  // none when nobody is told, or not even that can be said
+  guarded([&] { return last_words && (leaving = own_departure(*last_words)); });
   guarded([&] { return fail_all(why); });
-  guarded([&] { return text.empty() || say_goodbye(text); });
+  guarded([&] { return !leaving || say_goodbye(*leaving); });
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   neighbours_.mesh.reset();

@@ -22,6 +22,7 @@ struct FrameHeader {
   static constexpr std::uint32_t kMagic = 0x524f4e44;  // tells at once when something is out of step
   std::uint32_t magic = kMagic;
   FrameKind kind = FrameKind::Note;
+  static constexpr std::uint64_t kLongestNote = 1 << 20;
   Tag tag = {};
   std::uint64_t bytes = 0;  // that follow
 };
