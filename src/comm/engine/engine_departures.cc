@@ -3,15 +3,15 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/engine/engine_core.h"
+#include "ronde/comm/link/nodes/nodes_notes.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-constexpr char kGone = 'g';                                   // a note about a rank that has gone
-constexpr std::chrono::seconds kLastWords{2};                 // how long they may take
-constexpr std::chrono::milliseconds kLastPush{200};           // the same of data
-constexpr std::chrono::microseconds kLook{200};               // how often to look meanwhile
-constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about a group: its kind and channel
+constexpr char kGone = 'g';                          // a note about a rank that has gone
+constexpr std::chrono::seconds kLastWords{2};        // how long they may take
+constexpr std::chrono::milliseconds kLastPush{200};  // the same of data
+constexpr std::chrono::microseconds kLook{200};      // how often to look meanwhile
 
 }  // namespace
 
@@ -33,12 +33,11 @@ void EngineCore::listen_to_mesh() {
 void EngineCore::hear_note(int from, std::string_view text) {
   if (text.empty()) return;
   if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
-  if (text.size() < kNoteHead) return;
-  std::uint64_t channel = 0;
-  std::memcpy(&channel, text.data() + 1, sizeof(channel));
+  const auto note = read_note(text);
+  if (!note) return;
   for (const auto& group : groups_)
-    if (group->channel == channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
-      group->link().heard(from, text.front(), text.substr(kNoteHead));
+    if (group->channel == note->channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
+      group->link().heard(from, *note);
 }
 
 void EngineCore::lose(int peer, const std::string& how) {
@@ -94,12 +93,12 @@ void EngineCore::see_off(Departure departure) {
   for (const auto& group : groups_) group->see_off(departure);
   departures_.push_back(std::move(departure));
 }
+
 void EngineCore::tell(const Departure& departure) {
   watchdog_->say(write_departure(departure, Watchdog::kLongest));
   if (neighbours_.mesh)
     neighbours_.mesh->note_all(kGone + write_departure(departure, FrameHeader::kLongestNote - sizeof(kGone)));
 }
-
 
 // As far as this node can see.
 std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
@@ -160,12 +159,12 @@ bool EngineCore::say_goodbye(const Departure& leaving) {
   for (const Deadline until = Deadline::after(kLastPush); neighbours_.data->must_be_pumped() && !until.passed();) {
     neighbours_.data->pump();
     std::this_thread::sleep_for(kLook);
-  if (in_forked_child()) return;  // which may exit with this, but is not the rank
   }
   return true;
 }
 
 void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
+  if (in_forked_child()) return;  // which may exit with this, but is not the rank
   std::lock_guard once(end_mutex_);
   if (std::exchange(ended_, true)) return;
   if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
