@@ -54,7 +54,12 @@ Engine::Engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options)
 
 Engine::Engine(std::unique_ptr<detail::EngineCore> core) : core_(std::move(core)) {}
 
+// A forked child has a copy of the engine without its threads: it can only be left as it is.
 Engine::~Engine() {
+  if (core_->in_forked_child()) {
+    (void)core_.release();
+    return;
+  }
   core_->shutdown(std::uncaught_exceptions() > 0 ? "an exception ended its program" : "");
 }
 

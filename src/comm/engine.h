@@ -69,6 +69,8 @@ struct Statistics {
   std::uint64_t control_messages = 0;  // sent by this rank to agree
   std::uint64_t control_bytes = 0;     //
   std::uint64_t wake_ups = 0;          // of the engine's thread
+  // Of the thread that watches sockets.
+  std::uint64_t watchdog_wake_ups = 0;
 };
 
 // Memory that the link uses directly, without a copy. Freed when this goes, which may be after the engine.
@@ -134,7 +136,7 @@ class Engine {
   friend class ThreadJob;
   explicit Engine(std::unique_ptr<detail::EngineCore> core);
 
-  const std::unique_ptr<detail::EngineCore> core_;
+  std::unique_ptr<detail::EngineCore> core_;
 };
 
 }  // namespace ronde::comm

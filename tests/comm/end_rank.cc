@@ -2,17 +2,24 @@
 //   late: the others leave, rank 0 has its model to save for 6 s more and prints "saved".
 //   exit: exit(0) while the engine lives.
 //   fail: the same, and rank 1 exits with 3.
-//   both: exit(0) while another thread is destroying the engine.
+//   fork: each rank forks one child that calls exit(0) and one that leaves the engine's scope, then works on.
+//   race: exit(0) on one thread while another destroys the engine; on rank 0 the engine's end is the first of the two.
 //   work: works until something fails, which it prints, and exits with 7.
 
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <iostream>
+#include <latch>
+#include <memory>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
@@ -49,18 +56,52 @@ void exit_at_work(int code_of_one) {
   std::exit(engine->rank() == 1 ? code_of_one : 0);
 }
 
-void exit_while_it_goes() {
-  auto* const going = new std::promise<void>;  // like the engine's thread, there to the end
-  EngineOptions options = options_of_process();
-  options.on_phase = [going](Phase phase) {
-    if (phase != Phase::ShuttingDown) return;
-    going->set_value();
-    std::this_thread::sleep_for(300ms);  // exit() comes to the engine meanwhile
-  };
-  Engine* const engine = make_engine(std::move(options)).release();
+// The code with which a forked child ends that runs this; 9: it is still there after 20 s.
+template <class Body>
+int code_of_child(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 8;
+    std::this_thread::sleep_for(100ms);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return 9;
+}
+
+void fork_children() {
+  auto engine = make_engine();
   step(*engine);
-  std::thread([engine] { delete engine; }).detach();
-  going->get_future().wait();
+  const int by_exit = code_of_child([] { std::exit(0); });
+  const int by_scope = code_of_child([&] { engine.reset(); });
+  step(*engine);
+  if (by_exit != 0 || by_scope != 0)
+    throw Error(Error::Kind::System, fmt::format("children ended with {} and {}", by_exit, by_scope));
+  say("worked on");
+}
+
+// Each waits until the other's end has begun.
+void race() {
+  EngineOptions options = options_of_process();
+  auto* const ending = new std::latch(1);  // like the engine's thread, they outlive main
+  options.on_phase = [ending](Phase phase) {
+    if (phase != Phase::ShuttingDown) return;
+    ending->count_down();
+    std::this_thread::sleep_for(300ms);
+  };
+  auto* const engine = new std::unique_ptr<Engine>(make_engine(options));
+  step(**engine);
+  const bool destroys_first = (*engine)->rank() == 0;
+  std::thread([=] {
+    if (!destroys_first) ending->wait();
+    engine->reset();
+  }).detach();
+  if (destroys_first) ending->wait();
   std::exit(0);
 }
 
@@ -84,7 +125,8 @@ int main(int argc, char** argv) {
   if (way == "late") return run_program(come_late);
   if (way == "exit") exit_at_work(0);
   if (way == "fail") exit_at_work(3);
-  if (way == "both") exit_while_it_goes();
+  if (way == "fork") return run_program(fork_children);
+  if (way == "race") return run_program(race);
   if (way == "work") return run_program(work);
   return 2;
 }

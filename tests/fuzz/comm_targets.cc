@@ -1,13 +1,20 @@
 #include "comm_targets.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/agree/agreement.h"
 #include "ronde/comm/agree/negotiation.h"
 #include "ronde/comm/bootstrap/bootstrap_wire.h"
+#include "ronde/comm/execute/rows.h"
+#include "ronde/comm/link/nodes/nodes_notes.h"
 #include "ronde/comm/link/tcp/endpoint.h"
 #include "ronde/comm/link/tcp/handshake.h"
 #include "ronde/comm/link/tcp/introduction.h"
@@ -47,6 +54,38 @@ void handshake(std::string_view bytes) {
   if (!caller.answer(bytes.substr(0, CallerHandshake::kChallengeBytes)).empty()) std::abort();
 }
 
+// What comes over a connection, however it is cut, comes out as it is: headers that are right, and what they announced.
+void stream(std::string_view bytes) {
+  constexpr std::uint64_t kMost = 1 << 16;  // as if there were no memory for more
+  if (bytes.empty()) return;
+  const std::size_t cut = 1 + static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  Incoming in;
+  std::string seen;
+  const auto begin = [&] {
+    seen.append(reinterpret_cast<const char*>(&in.header), sizeof(in.header));
+    if (!wrong_header(in.header).empty() || in.header.bytes > kMost) return false;
+    in.arrival = std::make_shared<Arrival>();
+    in.arrival->buffer = SharedBuffer(in.header.bytes);
+    return true;
+  };
+  const auto finish = [&] {
+    const auto arrival = std::exchange(in.arrival, nullptr);
+    seen.append(reinterpret_cast<const char*>(arrival->buffer.data()), arrival->got);
+    return true;
+  };
+  bool open = true;
+  for (std::string_view rest = bytes; open && !rest.empty();) {
+    const std::size_t part = std::min(cut, rest.size());
+    std::memcpy(in.buffer.data(), rest.data(), part);
+    in.begin = 0;
+    in.end = part;
+    open = take_buffered(in, begin, finish);
+    rest.remove_prefix(part);
+  }
+  if (!bytes.starts_with(seen)) std::abort();
+}
+
 // What passes is what the mesh can count with.
 void frame(std::string_view bytes) {
   FrameHeader header;
@@ -71,7 +110,9 @@ void introduction(std::string_view bytes) {
 
 void departure(std::string_view bytes) {
   const Departure departure = read_departure(std::string(bytes));
-  if (departure.rank >= 0 && read_departure(write_departure(departure)).rank != departure.rank) std::abort();
+  if (departure.rank >= 0 &&
+      read_departure(write_departure(departure, FrameHeader::kLongestNote)).rank != departure.rank)
+    std::abort();
 }
 
 void proposal(std::string_view bytes) {
@@ -81,6 +122,70 @@ void proposal(std::string_view bytes) {
       for (const Description& description : entry.content) to_text(description);
     write_proposal(found);
   });
+}
+
+void note(std::string_view bytes) {
+  const auto note = read_note(bytes);
+  if (!note) return;
+  if (write_note(*note) != bytes) std::abort();
+  try_to_read([&] {
+    for (const SilentMember& one : read_silent(note->rest, kRanks))
+      if (one.member < 0 || one.member >= kRanks) std::abort();
+    const auto texts = unpack_texts(note->rest);
+    if (unpack_texts(pack_texts(texts)) != texts) std::abort();
+  });
+}
+
+std::vector<std::uint64_t> words_of(std::string_view& bytes, std::size_t most) {
+  std::vector<std::uint64_t> words(std::min(most, bytes.size() / sizeof(std::uint64_t)));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint64_t));
+  bytes.remove_prefix(words.size() * sizeof(std::uint64_t));
+  return words;
+}
+
+// Combines what a member says itself with what another says.
+void combine(Words& mine, const std::vector<std::uint64_t>& theirs) {
+  for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) mine[i] = std::min(mine[i], theirs[i]);
+}
+
+// A round without a plan: what the others say in its opening, the proposal and what they answer to it.
+void round(std::string_view bytes) {
+  NameTable names;
+  Agreement agreement({.rank = 1, .size = kRanks}, names);
+  std::array<Unit, 2> units;
+  units[0].key = names.open("w");
+  for (Unit& unit : units) complete(unit), agreement.submit(unit);
+  Words opening = agreement.open(false);
+  combine(opening, words_of(bytes, opening.size()));
+  const auto answers = words_of(bytes, 2 * kAnswerWords);
+  try_to_read([&] {
+    if (agreement.opened(opening) != Agreement::Opened::Negotiates) return;
+    if (agreement.leader() < 0 || agreement.leader() >= kRanks) std::abort();
+    Words words = agreement.answer(bytes);
+    if (words.size() > 1024) std::abort();  // what a link combines at once
+    combine(words, answers);
+    const auto outcome = agreement.judged(words);
+    for (const Bucket& bucket : outcome.run)
+      for (const BucketItem& item : bucket)
+        if (!item.unit || !item.unit->agreed) std::abort();
+    for (const std::size_t position : outcome.differs) agreement.settle(position);
+  });
+}
+
+void rows(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::size_t row_bytes = static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  const auto told = words_of(bytes, kRanks);
+  const std::vector<int> ranks(told.size(), 3);
+  const Rows rows = checked_rows(told, row_bytes, ranks);
+  std::uint64_t left = std::uint64_t{1} << 63;
+  for (const std::int64_t count : rows) {
+    const auto size = static_cast<std::uint64_t>(count);
+    if (count < 0 || (row_bytes > 0 && size > left / row_bytes)) std::abort();
+    left -= size * row_bytes;
+  }
+  if (total_of(rows) < 0) std::abort();
 }
 
 void stall_answer(std::string_view bytes) {
@@ -109,7 +214,11 @@ constexpr auto kTargets = std::to_array<Target>({{"handshake", handshake},
                                                  {"departure", departure},
                                                  {"proposal", proposal},
                                                  {"stall_answer", stall_answer},
-                                                 {"bootstrap", bootstrap}});
+                                                 {"bootstrap", bootstrap},
+                                                 {"note", note},
+                                                 {"round", round},
+                                                 {"rows", rows},
+                                                 {"stream", stream}});
 
 }  // namespace
 

@@ -65,9 +65,18 @@ def test_exit_with_a_live_engine_ends_cleanly(mpirun, nodes):
     assert "terminate" not in done.stderr and "MPI_" not in done.stderr, done.stderr
 
 
-def test_exit_while_another_thread_destroys_the_engine(mpirun):
-    done = mpirun("both")
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_forked_child_may_exit_while_the_engine_lives(mpirun, nodes):
+    done = mpirun("fork", nodes=nodes)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("worked on") == 3
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_exit_while_another_thread_ends_the_engine(mpirun, nodes):
+    done = mpirun("race", nodes=nodes)
+    assert done.returncode == 0, done.stderr
+    assert "terminate" not in done.stderr, done.stderr
 
 
 def test_the_code_of_a_rank_that_exits_is_the_jobs(mpirun):

@@ -140,7 +140,7 @@ def test_one_rank_is_stopped(steps, at_work):
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 @pytest.mark.parametrize("seconds", [int(os.environ.get("RONDE_TEST_STOP_SECONDS", "15"))])
 def test_a_rank_that_was_stopped_while_much_was_sent_to_it_goes_on(steps, seconds):
-    """As in a debugger, or on a machine that is suspended: the others wait, since its kernel still answers."""
+    """As in a debugger: the others wait, since its kernel still answers."""
     job = steps("8000000", RONDE_COMM_BETWEEN="tcp")
     os.kill(job.pid(3), signal.SIGSTOP)
     try:

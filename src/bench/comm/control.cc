@@ -80,6 +80,11 @@ struct Silence {
   std::uint64_t messages = 0, wake_ups = 0;
 };
 
+// Of both threads of a rank: the engine's and the watchdog's.
+std::uint64_t wake_ups(const comm::Statistics& before, const comm::Statistics& after) {
+  return after.wake_ups - before.wake_ups + after.watchdog_wake_ups - before.watchdog_wake_ups;
+}
+
 // The last rank does not come; of those that wait for it. (Its own engine sleeps as in an idle second.)
 Silence count_silence(comm::Engine& engine, Steps& steps, std::barrier<>& together) {
   const bool silent = engine.rank() + 1 == engine.size();
@@ -92,7 +97,7 @@ Silence count_silence(comm::Engine& engine, Steps& steps, std::barrier<>& togeth
   if (silent) steps.begin();
   steps.end();
   together.arrive_and_wait();
-  return {after.control_messages - before.control_messages, after.wake_ups - before.wake_ups};
+  return {after.control_messages - before.control_messages, wake_ups(before, after)};
 }
 
 Counts count_rank(comm::Engine& engine, const Case& what, std::barrier<>& together) {
@@ -114,7 +119,7 @@ Counts count_rank(comm::Engine& engine, const Case& what, std::barrier<>& togeth
           .messages = after.control_messages - before.control_messages,
           .bytes = after.control_bytes - before.control_bytes,
           .idle_messages = end.control_messages - idle.control_messages,
-          .idle_wake_ups = end.wake_ups - idle.wake_ups,
+          .idle_wake_ups = wake_ups(idle, end),
           .silent_messages = silence.messages,
           .silent_wake_ups = silence.wake_ups};
 }

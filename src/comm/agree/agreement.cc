@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
 
 namespace ronde::comm::detail {
@@ -122,12 +123,19 @@ Agreement::Opened Agreement::opened(std::span<const std::uint64_t> combined) {
     return Opened::Retuned;
   }
   if (combined[kLeader] == kAll) {
-    last_joined_ = static_cast<int>((~combined[kLatestJoin] - 1) & kRankMask);
+    last_joined_ = member_of(~combined[kLatestJoin] - 1);
     next_sequence_ = ~combined[kMostUnnamed];  // members that have missed some catch up
     return Opened::AllJoined;
   }
-  leader_ = static_cast<int>(combined[kLeader] & kRankMask);
+  leader_ = member_of(combined[kLeader]);
   return Opened::Negotiates;
+}
+
+// The member whose number is in the lowest bits: told by others, and counted with.
+int Agreement::member_of(std::uint64_t word) const {
+  const auto member = static_cast<int>(word & kRankMask);
+  if (member < options_.size) return member;
+  throw Error(Error::Kind::System, fmt::format("a rank told of member {} of a group of {}", member, options_.size));
 }
 
 // What else there is to be said goes first; the plan then comes back as plans come.
@@ -226,8 +234,19 @@ Unit* Agreement::find(const Proposal::Entry& entry, NameSlot*& slot) {
   return found != unnamed_.end() && (*found)->sequence == entry.sequence ? *found : nullptr;
 }
 
+// What a leader of this job never proposes: more than a link combines at once, or a name that has not been told.
+void Agreement::check_proposal() const {
+  const auto fail = [](const std::string& how) { throw Error(Error::Kind::System, "a rank proposed " + how); };
+  if (proposal_.entries.size() > kMostEntries)
+    fail(fmt::format("{} requests at once, and {} are the most", proposal_.entries.size(), kMostEntries));
+  for (const auto& entry : proposal_.entries)
+    if (entry.name.empty() && entry.id != kNoId && entry.id >= names_.agreed())
+      fail(fmt::format("name {}, and {} are known", entry.id, names_.agreed()));
+}
+
 Words Agreement::answer(std::string_view proposal) {
   proposal_ = read_proposal(proposal);
+  check_proposal();
   units_.clear();
   slots_.clear();
   Words words;
@@ -244,6 +263,11 @@ Words Agreement::answer(std::string_view proposal) {
     units_.push_back(unit);
     slots_.push_back(slot);
   }
+  std::vector<const Unit*> mine(units_.begin(), units_.end());
+  std::erase(mine, nullptr);
+  std::ranges::sort(mine);
+  if (std::ranges::adjacent_find(mine) != mine.end())
+    throw Error(Error::Kind::System, "a rank proposed one request twice");
   return words;
 }
 

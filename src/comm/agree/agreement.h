@@ -66,7 +66,7 @@ class Agreement {
 
   // 1. Everyone: what I put into the opening. `refused`: another member is known to have voted no.
   Words open(bool refused);
-  // What the combined words mean.
+  // What the combined words mean. FAILS WITH: System, when they name a member that there is not.
   enum class Opened { Runs, PlanOver, AllJoined, Negotiates, Retuned };
   Opened opened(std::span<const std::uint64_t> combined);
   // Without a plan: do they mean Retuned, so that no proposal follows? To be asked before opened().
@@ -80,7 +80,7 @@ class Agreement {
 
   // 2. The leader: what it proposes.
   std::string propose();
-  // 3. Everyone: answers to the proposal, kAnswerWords each.
+  // 3. Everyone: answers to the proposal, kAnswerWords each. FAILS WITH: System or Bug, for what no leader proposes.
   Words answer(std::string_view proposal);
   // 4. What the combined answers mean. Ranks that ask for different things must be told so by the caller.
   struct Outcome {
@@ -115,6 +115,8 @@ class Agreement {
   void follow(Plan plan);
   bool must_retune() const { return wish_ && at_step_start(); }
   void take_tuning(std::span<const std::uint64_t> combined);
+  int member_of(std::uint64_t word) const;
+  void check_proposal() const;
   void place_unnamed();
   Unit* find(const Proposal::Entry& entry, NameSlot*& slot);
   std::vector<Bucket> fuse_units(const std::vector<BucketItem>& running);

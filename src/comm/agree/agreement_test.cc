@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/engine/test_rounds.h"
 
 namespace ronde::comm::detail {
@@ -194,6 +195,57 @@ TEST(Agreement, TheEndLeavesNothing) {
   EXPECT_TRUE(agreement.pending().empty());
   EXPECT_FALSE(agreement.wants_round());
   EXPECT_FALSE(agreement.planned());
+}
+
+TEST(Agreement, AMemberThatThereIsNotNeitherLeadsNorJoins) {
+  NameTable names;
+  Agreement agreement({.rank = 1, .size = 3}, names);
+  const auto kind_of = [&](Words words) {
+    try {
+      agreement.opened(words);
+      return std::optional<Error::Kind>();
+    } catch (const Error& error) {
+      return std::optional(error.kind());
+    }
+  };
+  Words words = agreement.open(false);
+  words[0] = 2;
+  EXPECT_EQ(kind_of(words), std::nullopt);
+  EXPECT_EQ(agreement.leader(), 2);
+  for (const std::uint64_t leader : {3u, 0xfffffu}) {
+    words[0] = leader;
+    EXPECT_EQ(kind_of(words), Error::Kind::System) << leader;
+  }
+  words[0] = kAll;
+  words[1] = ~((std::uint64_t{1} << 20 | 2) + 1);  // in round 1, member 2
+  EXPECT_EQ(kind_of(words), std::nullopt);
+  words[1] = ~((std::uint64_t{1} << 20 | 3) + 1);
+  EXPECT_EQ(kind_of(words), Error::Kind::System);
+}
+
+TEST(Agreement, WhatNoLeaderProposesIsRefused) {
+  NameTable names;
+  Agreement agreement({.rank = 1, .size = 3}, names);
+  Unit unit;
+  unit.key = names.open("known");
+  complete(unit);
+  agreement.submit(unit);
+  agreement.opened(agreement.open(false));
+  const auto kind_of = [&](const Proposal& proposal) {
+    try {
+      agreement.answer(write_proposal(proposal));
+      return std::optional<Error::Kind>();
+    } catch (const Error& error) {
+      return std::optional(error.kind());
+    }
+  };
+  EXPECT_EQ(kind_of({.entries = {{.name = "known"}}}), std::nullopt);
+  EXPECT_EQ(kind_of({.entries = {{.id = 0}}}), std::nullopt);
+  EXPECT_EQ(kind_of({.entries = {{.id = 1}}}), Error::Kind::System) << "a name that nobody has told";
+  EXPECT_EQ(kind_of({.entries = {{.id = 0}, {.name = "known"}}}), Error::Kind::System) << "one request twice";
+  EXPECT_EQ(kind_of({.entries = std::vector<Proposal::Entry>(340, {.sequence = 7})}), std::nullopt);
+  EXPECT_EQ(kind_of({.entries = std::vector<Proposal::Entry>(341, {.sequence = 7})}), Error::Kind::System)
+      << "answers to more do not fit into what a link combines at once";
 }
 
 }  // namespace

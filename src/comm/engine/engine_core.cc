@@ -96,8 +96,10 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
+// forget() waits while the process's end shuts this engine down on another thread, which needs end_mutex_.
 EngineCore::~EngineCore() {
   shutdown("");
+  if (leaves_by_ >= 0) process_end_->forget(leaves_by_);
 }
 
 StatusArea& EngineCore::status(int peer) const {
@@ -164,14 +166,17 @@ void EngineCore::add_group(const std::shared_ptr<GroupCore>& group) {
 bool EngineCore::progress(GroupCore::Effort effort) {
   return guarded([&] {
     token_.assert_held();
-    bool further = pump();
-    further = drain() || further;
+    const bool moved = pump();
+    bool further = drain();
     for (std::size_t i = 0; i < groups_.size(); ++i) {  // groups may be added on the way
       const std::shared_ptr<GroupCore> group = groups_[i];
       further = group->advance(effort) || further;
     }
-    if (further) looks_back_off_.reset();
-    return further;
+    if (further) {  // a question of another node is not what is waited for
+      looks_back_off_.reset();
+      gpus_back_off_.reset();
+    }
+    return further || moved;
   });
 }
 
@@ -294,7 +299,8 @@ Deadline EngineCore::next_look() {
   if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
   if (naps_) return Deadline::after(naps_back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  if (looks_often_ || watches_gpus_) return Deadline::after(looks_back_off_.next());
+  if (watches_gpus_) return Deadline::after(gpus_back_off_.next());
+  if (looks_often_) return Deadline::after(looks_back_off_.next());
   return Deadline::after(stall_interval(options_));
 }
 
@@ -391,6 +397,7 @@ Statistics EngineCore::statistics() {
     now.control_messages += group->traffic().messages;
     now.control_bytes += group->traffic().bytes;
   }
+  if (watchdog_) now.watchdog_wake_ups = watchdog_->wake_ups();
   return now;
 }
 

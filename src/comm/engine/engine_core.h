@@ -14,9 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+
 #include "ronde/base/system/mutex.h"
 #include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/engine.h"
+#include "ronde/comm/engine/back_off.h"
 #include "ronde/comm/engine/group_core.h"
 #include "ronde/comm/engine/slots.h"
 #include "ronde/comm/link/nodes/peers.h"
@@ -25,24 +28,6 @@
 #include "ronde/comm/watch/watchdog.h"
 
 namespace ronde::comm::detail {
-
-// How long to sleep where nobody rings: longer each time that nothing has come meanwhile, until at kSoon it is as long
-// as a fiftieth of the wait so far. So what comes is seen at most that much later, and a long wait costs little.
-class BackOff {
- public:
-  explicit BackOff(std::chrono::nanoseconds shortest) : shortest_(shortest) {}
-  void reset() { time_ = shortest_; }
-  std::chrono::nanoseconds next() {
-    const auto now = time_;
-    time_ = std::min<std::chrono::nanoseconds>(time_ < kSoon ? 2 * time_ : time_ + time_ / 50, kLongest);
-    return now;
-  }
-
- private:
-  static constexpr std::chrono::microseconds kSoon{400};
-  static constexpr std::chrono::milliseconds kLongest{100};
-  std::chrono::nanoseconds shortest_, time_ = shortest_;
-};
 
 // What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
 // that waits for a request, which then does the work itself instead of waking another.
@@ -58,6 +43,7 @@ class EngineCore {
   EngineCore& operator=(const EngineCore&) = delete;
 
   int rank() const { return rank_; }
+  bool in_forked_child() const { return getpid() != pid_; }
   int local_rank() const { return node().rank(); }
   int local_size() const { return node().size(); }
   int node_of(int rank) const { return peers_.node_of[static_cast<std::size_t>(rank)]; }
@@ -178,14 +164,14 @@ class EngineCore {
   std::vector<Departure::Done> progress_of(int rank) const RONDE_REQUIRES(token_);
   Departure own_departure(std::string why) const RONDE_REQUIRES(token_);
   void finish_rounds(Deadline until);
-  std::string goodbye(const std::string& why) RONDE_REQUIRES(token_);
-  bool say_goodbye(const std::string& text) RONDE_REQUIRES(token_);
+  void tell(const Departure& departure) RONDE_REQUIRES(token_);
+  bool say_goodbye(const Departure& leaving) RONDE_REQUIRES(token_);
   // No last words: nobody is told.
   void end(std::optional<std::string> last_words, const Error& why);
-  void end_once(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
   const int rank_;
+  const pid_t pid_ = getpid();
   const std::unique_ptr<Bootstrap> bootstrap_;
   ProcessEnd* const process_end_;  // the bootstrap's, if it has one
   int leaves_by_ = -1;             // what the process's end knows this by
@@ -211,6 +197,8 @@ class EngineCore {
   int group_calls_ RONDE_GUARDED_BY(inbox_mutex_) = 0;
   std::atomic<bool> fresh_ = false;  // there is something in the inbox, or a departure
 
+  static constexpr std::chrono::milliseconds kLongestNap{100};
+
   bool looks_often_ RONDE_GUARDED_BY(token_) = false;           // the engine's thread sleeps for milliseconds only,
   bool watches_gpus_ RONDE_GUARDED_BY(token_) = false;          // also because of GPUs
   bool naps_ RONDE_GUARDED_BY(token_) = false;                  // it sleeps for less, since MPI cannot wake it
@@ -221,8 +209,12 @@ class EngineCore {
   Slots slots_ RONDE_GUARDED_BY(token_);                        // of groups; the same on all ranks
   // What ranks of other nodes were doing when last heard of.
   std::map<int, std::string> doing_elsewhere_ RONDE_GUARDED_BY(token_);
-  BackOff naps_back_off_ RONDE_GUARDED_BY(token_){std::chrono::microseconds(50)};
-  BackOff looks_back_off_ RONDE_GUARDED_BY(token_){std::chrono::milliseconds(10)};
+  BackOff naps_back_off_ RONDE_GUARDED_BY(token_){
+      {.shortest = std::chrono::microseconds(50), .longest = kLongestNap, .parts = 50}};
+  BackOff gpus_back_off_ RONDE_GUARDED_BY(token_){
+      {.shortest = std::chrono::milliseconds(10), .longest = kLongestNap, .parts = 50}};
+  BackOff looks_back_off_ RONDE_GUARDED_BY(token_){
+      {.shortest = std::chrono::milliseconds(10), .longest = std::chrono::milliseconds(150), .parts = 10}};
 
   Mutex end_mutex_;
   bool ended_ RONDE_GUARDED_BY(end_mutex_) = false;

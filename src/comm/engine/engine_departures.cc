@@ -4,15 +4,15 @@
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/mutex.h"
 #include "ronde/comm/engine/engine_core.h"
+#include "ronde/comm/link/nodes/nodes_notes.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-constexpr char kGone = 'g';                                   // a note about a rank that has gone
-constexpr std::chrono::seconds kLastWords{2};                 // how long they may take
-constexpr std::chrono::milliseconds kLastPush{200};           // the same of data
-constexpr std::chrono::microseconds kLook{200};               // how often to look meanwhile
-constexpr std::size_t kNoteHead = 1 + sizeof(std::uint64_t);  // of a note about a group: its kind and channel
+constexpr char kGone = 'g';                          // a note about a rank that has gone
+constexpr std::chrono::seconds kLastWords{2};        // how long they may take
+constexpr std::chrono::milliseconds kLastPush{200};  // the same of data
+constexpr std::chrono::microseconds kLook{200};      // how often to look meanwhile
 
 }  // namespace
 
@@ -38,12 +38,11 @@ void EngineCore::listen_to_mesh() {
 void EngineCore::on_note(int from, std::string_view text) {
   if (text.empty()) return;
   if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
-  if (text.size() < kNoteHead) return;
-  std::uint64_t channel = 0;
-  std::memcpy(&channel, text.data() + 1, sizeof(channel));
+  const auto note = read_note(text);
+  if (!note) return;
   for (const auto& group : groups_)
-    if (group->channel == channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
-      group->link().heard(from, text.front(), text.substr(kNoteHead));
+    if (group->channel == note->channel && std::ranges::find(group->ranks(), from) != group->ranks().end())
+      group->link().heard(from, *note);
 }
 
 void EngineCore::lose(int peer, const std::string& how) {
@@ -94,12 +93,15 @@ void EngineCore::note_departure(Departure departure) {
 void EngineCore::on_departure(Departure departure) {
   if (peers_.mesh) {
     if (departure.done.empty()) departure.done = progress_of(departure.rank);
-    const std::string text = write_departure(departure);
-    peers_.mesh->note_all(kGone + text);
-    watchdog_->say(text);
+    tell(departure);
   }
   for (const auto& group : groups_) group->on_departure(departure);
   departures_.push_back(std::move(departure));
+}
+
+void EngineCore::tell(const Departure& departure) {
+  watchdog_->say(write_departure(departure, Watchdog::kLongest));
+  if (peers_.mesh) peers_.mesh->note_all(kGone + write_departure(departure, FrameHeader::kLongestNote - sizeof(kGone)));
 }
 
 // As far as this node can see.
@@ -152,21 +154,10 @@ void EngineCore::finish_rounds(Deadline until) {
   while (owes() && !until.passed()) std::this_thread::sleep_for(kLook);
 }
 
-// Empty when not even that can be said.
-std::string EngineCore::goodbye(const std::string& why) {
-  std::string text;
-  guarded([&] {
-    token_.assert_held();
-    return !(text = write_departure(own_departure(why))).empty();
-  });
-  return text;
-}
-
 // After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
-bool EngineCore::say_goodbye(const std::string& text) {
-  watchdog_->say(text);
+bool EngineCore::say_goodbye(const Departure& leaving) {
+  tell(leaving);
   if (!peers_.mesh) return true;
-  peers_.mesh->note_all(kGone + text);
   peers_.mesh->flush(Deadline::after(kLastWords));
   if (!peers_.data) return true;
   for (const Deadline until = Deadline::after(kLastPush); peers_.data->must_be_pumped() && !until.passed();) {
@@ -177,12 +168,7 @@ bool EngineCore::say_goodbye(const std::string& text) {
 }
 
 void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
-  end_once(std::move(last_words), why);
-  // Without end_mutex_: who is about to take it as the process ends is waited for.
-  if (leaves_by_ >= 0) process_end_->forget(leaves_by_);
-}
-
-void EngineCore::end_once(std::optional<std::string> last_words, const Error& why) {
+  if (in_forked_child()) return;  // which may exit with this, but is not the rank
   const Lock once(end_mutex_);
   if (std::exchange(ended_, true)) return;
   if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
@@ -199,14 +185,18 @@ void EngineCore::end_once(std::optional<std::string> last_words, const Error& wh
     token_.assert_held();
     return drain();
   });
-  const std::string text = last_words ? goodbye(*last_words) : "";
+  std::optional<Departure> leaving;  // none when nobody is told, or not even that can be said
+  guarded([&] {
+    token_.assert_held();
+    return last_words && (leaving = own_departure(*last_words));
+  });
   guarded([&] {
     token_.assert_held();
     return fail_all(why);
   });
   guarded([&] {
     token_.assert_held();
-    return text.empty() || say_goodbye(text);
+    return !leaving || say_goodbye(*leaving);
   });
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others

@@ -1,17 +1,16 @@
 #include "ronde/comm/execute/execute.h"
 
 #include <cstring>
-#include <numeric>
 
 #include "ronde/base/error.h"
+#include "ronde/comm/engine/group_core.h"
 #include "ronde/comm/execute/execute_adasum.h"
+#include "ronde/comm/execute/rows.h"
 #include "ronde/comm/execute/staging.h"
 #include "ronde/comm/math/convert.h"
 
 namespace ronde::comm::detail {
 namespace {
-
-using Rows = std::vector<std::int64_t>;
 
 Rows equal_shares(std::int64_t rows, int members) {
   Rows shares(static_cast<std::size_t>(members), rows / members);
@@ -21,6 +20,11 @@ Rows equal_shares(std::int64_t rows, int members) {
 
 std::vector<std::uint64_t> as_words(const Rows& rows) {
   return {rows.begin(), rows.end()};
+}
+
+// What members have told, for a result whose rows are as long as those of `shape`.
+Rows rows_told(std::span<const std::uint64_t> told, const Shape& shape, const Ticket& ticket) {
+  return checked_rows(told, shape.elements_per_row() * size_of(ticket.description.dtype), ticket.group->ranks());
 }
 
 template <class Staged, class Piece>
@@ -39,11 +43,10 @@ Task allgather(Link& link, Ticket& ticket, bool to_all) {
   const std::vector<std::uint64_t> given(1, static_cast<std::uint64_t>(ticket.request.input.shape.rows()));
   std::vector<std::uint64_t> all;
   co_await link.share(given, all);
-  const Rows rows(all.begin(), all.end());
+  const Rows rows = rows_told(all, ticket.request.input.shape, ticket);
   const Packed mine(ticket.request.input, ticket.description);
   if (to_all || link.rank() == root) {
-    const std::int64_t total = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-    Unpacked out(ticket, ticket.request.input.shape.with_rows(total));
+    Unpacked out(ticket, ticket.request.input.shape.with_rows(total_of(rows)));
     ticket.result.splits = rows;
     const auto places = pieces<Unpacked, Bytes>(out, rows);
     if (to_all) {
@@ -69,9 +72,10 @@ Task scatter(Link& link, Ticket& ticket) {
   std::vector<std::uint64_t> all;
   co_await link.share(as_words(rows), all);
   const auto root = static_cast<std::size_t>(request.root), members = rows.size();
-  const auto mine = static_cast<std::int64_t>(all[root * members + static_cast<std::size_t>(link.rank())]);
   const Shape& shape = is_root ? request.input.shape : request.output.shape;
-  Unpacked out(ticket, shape.with_rows(mine));
+  std::vector<std::uint64_t> told(members, 0);
+  told[root] = all[root * members + static_cast<std::size_t>(link.rank())];
+  Unpacked out(ticket, shape.with_rows(total_of(rows_told(told, shape, ticket))));
   std::vector<ConstBytes> send(members);
   const Packed in(is_root ? request.input : Buffer{.shape = {0}}, is_root ? ticket.description : Description{});
   if (is_root) send = pieces<Packed, ConstBytes>(in, rows);
@@ -86,11 +90,11 @@ Task alltoall(Link& link, Ticket& ticket) {
   const Rows sent = request.splits.empty() ? equal_shares(request.input.shape.rows(), link.size()) : request.splits;
   std::vector<std::uint64_t> all;
   co_await link.share(as_words(sent), all);
-  Rows rows;
+  std::vector<std::uint64_t> told;  // what each has for this member
   for (std::size_t member = 0; member < sent.size(); ++member)
-    rows.push_back(static_cast<std::int64_t>(all[member * sent.size() + static_cast<std::size_t>(link.rank())]));
-  const std::int64_t total = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-  Unpacked out(ticket, request.input.shape.with_rows(total));
+    told.push_back(all[member * sent.size() + static_cast<std::size_t>(link.rank())]);
+  const Rows rows = rows_told(told, request.input.shape, ticket);
+  Unpacked out(ticket, request.input.shape.with_rows(total_of(rows)));
   ticket.result.splits = rows;
   const Packed in(request.input, ticket.description);
   co_await link.alltoall(pieces<Packed, ConstBytes>(in, sent), pieces<Unpacked, Bytes>(out, rows));

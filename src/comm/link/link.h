@@ -15,6 +15,8 @@
 
 namespace ronde::comm::detail {
 
+struct GroupNote;
+
 // What a link has sent in order to agree, so far.
 struct Traffic {
   std::uint64_t messages = 0;
@@ -62,7 +64,7 @@ class Link {
   virtual std::uint64_t buckets_of(int member) const = 0;
   virtual Traffic traffic() const = 0;
   // A word about this group from a rank of another node.
-  virtual void heard(int /*from*/, char /*kind*/, std::string_view /*content*/) {}
+  virtual void heard(int /*from*/, const GroupNote& /*said*/) {}
   // A member of another node has gone, after so many.
   virtual void left(int /*member*/, std::uint64_t /*rounds*/, std::uint64_t /*buckets*/) {}
 
@@ -73,7 +75,8 @@ class Link {
   }
   // Ways in which this link can move data, by name; the first is its own choice for each size.
   virtual std::vector<std::string> algorithms() const { return {"auto"}; }
-  // From the next operation on. REQUIRES: all members say it between the same two operations.
+  // From the next operation on. FAILS WITH: System when there is no such one. REQUIRES: all members say it between the
+  // same two operations.
   virtual void use_algorithm(std::size_t /*index*/) {}
   virtual Task allreduce(Segments data, Reduction reduction) = 0;
   virtual Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) = 0;

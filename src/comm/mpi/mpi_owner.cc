@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+
+#include <unistd.h>
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/settings.h"
@@ -151,7 +154,7 @@ void MpiOwner::start(const Environment& environment, const Deadline& until) {
     check(table_->init(&provided), "MPI_Init_thread");
   }
   started_by_us_ = true;
-  on_exit(end, nullptr);
+  on_exit(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
 }
 
 void MpiOwner::check(int code, const std::string& what) const {
@@ -214,8 +217,10 @@ int MpiOwner::wait_for_all(bool failed) {
 }
 
 // MPI_Finalize waits for all ranks. When one has died it would wait for ever: so first a barrier that may fail. Between
-// hosts MPICH's own hangs now and then over TCP, and its launcher does not miss it.
-void MpiOwner::end(int status, void*) {
+// hosts MPICH's own hangs now and then over TCP, and its launcher does not miss it. A forked child inherits this call,
+// but neither the rank nor its threads.
+void MpiOwner::end(int status, void* process) {
+  if (reinterpret_cast<std::intptr_t>(process) != getpid()) return;
   MpiOwner* self = nullptr;
   {
     Owner& all = owner();

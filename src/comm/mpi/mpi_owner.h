@@ -49,7 +49,7 @@ class MpiOwner {
   MpiOwner(const Environment& environment, const Deadline& until);
   void start(const Environment& environment, const Deadline& until);
   void open(const Deadline& until);
-  static void end(int status, void*);
+  static void end(int status, void* process);
   void leave_all();
   bool a_rank_has_ended();
   int wait_for_all(bool failed);

@@ -51,7 +51,7 @@ class FailingLink final : public detail::ForwardingLink {
   void finish_bucket() override { at("finish_bucket"), link_.finish_bucket(); }
   std::uint64_t rounds_of(int member) const override { return at("rounds_of"), link_.rounds_of(member); }
   std::uint64_t buckets_of(int member) const override { return at("buckets_of"), link_.buckets_of(member); }
-  void heard(int from, char kind, std::string_view content) override { at("heard"), link_.heard(from, kind, content); }
+  void heard(int from, const detail::GroupNote& said) override { at("heard"), link_.heard(from, said); }
   void left(int member, std::uint64_t rounds, std::uint64_t buckets) override {
     at("left"), link_.left(member, rounds, buckets);
   }

@@ -1,13 +1,15 @@
 #include "ronde/comm/watch/departure.h"
 
-#include <algorithm>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
+
+#include "ronde/base/text/format.h"
 
 namespace ronde::comm::detail {
 namespace {
 
-constexpr std::size_t kLongestText = 1500, kMostGroups = 1000;
+constexpr std::size_t kLongestText = 1500;
 
 Departure read_fields(const nlohmann::json& json) {
   Departure departure{.rank = json.at("rank"), .blamed = json.at("blamed"), .text = json.at("text"), .done = {}};
@@ -18,17 +20,23 @@ Departure read_fields(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string write_departure(const Departure& departure) {
-  nlohmann::json done = nlohmann::json::array();
-  for (std::size_t i = 0; i < std::min(departure.done.size(), kMostGroups); ++i)
-    done.push_back(
-        {departure.done[i].channel, departure.done[i].partner, departure.done[i].rounds, departure.done[i].buckets});
-  return nlohmann::json{{"rank", departure.rank},
-                        {"blamed", departure.blamed},
-                        {"text", departure.text.substr(0, kLongestText)},
-                        {"done", done},
-                        {"by_itself", departure.by_itself}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string write_departure(const Departure& departure, std::size_t most_bytes) {
+  const std::string head = nlohmann::json{
+      {"rank", departure.rank},
+      {"blamed", departure.blamed},
+      {"text", departure.text.substr(0, kLongestText)},
+      {"by_itself",
+       departure.by_itself}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = head.substr(0, head.size() - 1) + R"(,"done":[)";
+  constexpr std::string_view kEnd = "]}";
+  for (std::size_t i = 0; i < departure.done.size(); ++i) {
+    const Departure::Done& done = departure.done[i];
+    const std::string one =
+        fmt::format("{}[{},{},{},{}]", i > 0 ? "," : "", done.channel, done.partner, done.rounds, done.buckets);
+    if (text.size() + one.size() + kEnd.size() > most_bytes) break;
+    text += one;
+  }
+  return text.append(kEnd);
 }
 
 Departure read_departure(const std::string& bytes) {

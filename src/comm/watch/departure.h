@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,8 +24,9 @@ struct Departure {
   bool by_itself = false;  // it has said so itself, having ended its engine; otherwise it was found to be gone
 };
 
-// Fits into one message, however long the text: it is cut.
-std::string write_departure(const Departure& departure);
+// Takes at most so many bytes, of which there must be a few thousand: a long text is cut, and the rest of what was done
+// left out.
+std::string write_departure(const Departure& departure, std::size_t most_bytes);
 // Rank -1 for what is none.
 Departure read_departure(const std::string& bytes);
 

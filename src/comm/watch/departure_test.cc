@@ -2,19 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/comm/link/tcp/mesh_frame.h"
+#include "ronde/comm/watch/watchdog.h"
+
 namespace ronde::comm::detail {
 namespace {
+
+constexpr std::size_t kMost = 4096;
 
 TEST(Departure, ArrivesAsItWasSaid) {
   const Departure said{
       .rank = 3, .blamed = 1, .text = "a reason\nof \"two\" lines", .done = {{0, -1, 5, 6}, {9, 4, 0, 1}}};
-  const Departure heard = read_departure(write_departure(said));
+  const Departure heard = read_departure(write_departure(said, kMost));
   EXPECT_EQ(heard.rank, 3);
   EXPECT_EQ(heard.blamed, 1);
   EXPECT_EQ(heard.text, said.text);
   EXPECT_EQ(heard.done, said.done);
   EXPECT_FALSE(heard.by_itself);
-  EXPECT_TRUE(read_departure(write_departure({.rank = 3, .by_itself = true})).by_itself);
+  EXPECT_TRUE(read_departure(write_departure({.rank = 3, .by_itself = true}, kMost)).by_itself);
 }
 
 TEST(Departure, NonsenseIsNone) {
@@ -30,11 +35,25 @@ TEST(Departure, NonsenseIsNone) {
   EXPECT_EQ(read_departure(R"({"rank":"one","blamed":1,"text":"x","done":[]})").rank, -1);
 }
 
+// Of a job of 4096 ranks, of which each has sent something to each other one.
+TEST(Departure, TellsOfAllPairsOfALargeJob) {
+  Departure said{.rank = 0, .blamed = 0, .text = "rank 0 has left", .done = {{0, -1, 100, 100}}};
+  for (int partner = 1; partner < 4096; ++partner)
+    for (const std::uint64_t channel : {1, 2}) said.done.push_back({channel, partner, 1000, 1000});
+  EXPECT_EQ(read_departure(write_departure(said, FrameHeader::kLongestNote)).done, said.done);
+}
+
 TEST(Departure, FitsIntoOneMessage) {
   Departure long_one{.rank = 0, .text = std::string(100'000, 'x')};
   long_one.done.resize(100'000, {~std::uint64_t{0}, 1 << 30, ~std::uint64_t{0}, ~std::uint64_t{0}});
-  EXPECT_LE(write_departure(long_one).size(), 80'000u);
-  EXPECT_EQ(read_departure(write_departure(long_one)).rank, 0);
+  for (const std::size_t most : {std::size_t{4096}, Watchdog::kLongest, std::size_t{FrameHeader::kLongestNote}}) {
+    const std::string text = write_departure(long_one, most);
+    EXPECT_LE(text.size(), most);
+    const Departure heard = read_departure(text);
+    EXPECT_EQ(heard.rank, 0);
+    EXPECT_EQ(heard.done.front(), long_one.done.front());
+    EXPECT_GT(heard.done.size(), most / 100 - 20);
+  }
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kStop = -1, kOther = -2, kSoon = -3;
 constexpr long kSoonNanoseconds = 1'000'000;
-constexpr std::size_t kLongest = 128 << 10;  // of a message
 
 void add(int poll, int descriptor, int peer) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = peer}};
@@ -52,6 +51,7 @@ void Watchdog::watch(const std::stop_token& stop) {
   std::array<epoll_event, 16> events;
   while (!stop.stop_requested()) {
     const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), -1);
+    wake_ups_.fetch_add(1, std::memory_order_relaxed);
     for (int i = 0; i < count; ++i) {
       const int peer = events[static_cast<std::size_t>(i)].data.fd;
       if (peer == kStop || stop.stop_requested()) continue;

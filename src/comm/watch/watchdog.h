@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -16,6 +18,8 @@ class Watchdog {
   // Called on the watchdog's thread; `message` is empty, once a peer, when it has closed.
   using Heard = std::function<void(int peer, const std::string& message)>;
 
+  static constexpr std::size_t kLongest = 128 << 10;  // of a message
+
   // `sockets` by peer; an empty one is not watched. They must outlive the watchdog. FAILS WITH: System.
   Watchdog(const std::vector<FileDescriptor>& sockets, Heard heard);
   ~Watchdog();
@@ -26,6 +30,9 @@ class Watchdog {
   void arm() const;
   void arm_soon() const;  // in a millisecond, from the watchdog's thread, unless disarmed before
   void disarm() const;
+
+  // How often its thread has woken. Any thread.
+  std::uint64_t wake_ups() const { return wake_ups_.load(std::memory_order_relaxed); }
 
   // Says something to everyone who still listens. Does not wait.
   void say(const std::string& message) const;
@@ -40,6 +47,7 @@ class Watchdog {
   FileDescriptor poll_, stop_, soon_;
   int other_ = -1;  // descriptor
   std::function<void()> other_ready_;
+  std::atomic<std::uint64_t> wake_ups_ = 0;
   std::jthread thread_;
 };
 

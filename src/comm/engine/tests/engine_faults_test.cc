@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/system/clock.h"
 #include "ronde/comm/testing/failing_link.h"
 #include "ronde/comm/testing/failures.h"
 #include "ronde/comm/testing/ranks.h"
@@ -48,6 +49,14 @@ void work(Engine& engine, int step) {
   world.reduce_scatter("scatter", buffer_of(large)).wait();
   world.reduce("reduce", buffer_of(small), 0).wait();
   world.broadcast("broadcast", buffer_of(large), 0).wait();
+  std::vector<float> copy(large.size());
+  world
+      .submit({.operation = Operation::Broadcast,
+               .name = "copied",
+               .input = buffer_of(large),
+               .output = buffer_of(copy),
+               .root = 1})
+      .wait();
   world.alltoall("alltoall", buffer_of(rows)).wait();
   world.barrier().wait();
   if (step % 3 == 1) {  // a name of which some ask for more
@@ -63,6 +72,18 @@ void work(Engine& engine, int step) {
     world.allreduce("again", buffer_of(small)).wait();
   }
   engine.drop_group(engine.make_group({0, 1}));
+}
+
+// What came of a rank's work; then it leaves.
+void expect_cause(Engine& engine, const std::optional<Error>& error, const Injection& injection, const char* call) {
+  ASSERT_TRUE(error.has_value()) << "nothing has failed on rank " << engine.rank();
+  EXPECT_TRUE(injection.has_failed());
+  const std::string text = error->what();
+  if (engine.rank() == 1)
+    EXPECT_NE(text.find("injected into " + std::string(call)), std::string::npos) << text;
+  else
+    EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
+  engine.shutdown(engine.rank() == 1 ? text : "");
 }
 
 class EngineFaults : public testing::TestWithParam<Fault> {};
@@ -85,14 +106,7 @@ TEST_P(EngineFaults, FailWhatIsOnItsWayWithTheCause) {
         } catch (const Error& thrown) {
           error = thrown;
         }
-        ASSERT_TRUE(error.has_value()) << "nothing has failed on rank " << engine->rank();
-        EXPECT_TRUE(injection.has_failed());
-        const std::string text = error->what();
-        if (engine->rank() == 1)
-          EXPECT_NE(text.find("injected into " + std::string(fault.call)), std::string::npos) << text;
-        else
-          EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
-        engine->shutdown(engine->rank() == 1 ? text : "");
+        expect_cause(*engine, error, injection, fault.call);
       },
       options);
 }
@@ -108,6 +122,8 @@ std::vector<Fault> all_faults() {
         faults.push_back({call, number, place});
   for (const int number : {1, 7})
     for (const char* call : {"send", "receive", "pump"}) faults.push_back({call, number, several});
+  for (const tests::Place& place : {one, several})
+    for (const char* call : {"wake", "copy_here"}) faults.push_back({call, 1, place});
   faults.push_back({"refused", 1, one});
   faults.push_back({"silent", 1, one});
   faults.push_back({"ask_silent", 1, several});
@@ -116,6 +132,34 @@ std::vector<Fault> all_faults() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineFaults, testing::ValuesIn(all_faults()), fault_name);
+
+// Calls that are made when a rank leaves which the others do not need any more.
+class EngineFaultsInLeaving : public EngineFaults {};
+
+TEST_P(EngineFaultsInLeaving, FailWhatIsOnItsWayWithTheCause) {
+  const Fault& fault = GetParam();
+  Injection injection(fault.call, fault.number);
+  ThreadJob job(fault.place.ranks, fault.place.nodes);
+  job.inject(1, {.link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); }});
+  tests::run_job(job,
+                 [&](std::unique_ptr<Engine>& engine) {
+                   std::vector<float> values(10, 1.0f);
+                   const Group stays = engine->make_group({0, 1});
+                   engine->world().allreduce("together", buffer_of(values)).wait();
+                   if (stays.rank() < 0) return;
+                   std::optional<Error> error;
+                   for (const Deadline until = Deadline::after(tests::kPatience); !error && !until.passed();)
+                     error = tests::failure_of(stays, values);
+                   expect_cause(*engine, error, injection, fault.call);
+                 },
+                 {.log = Log({.level = LogLevel::Error})});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineFaultsInLeaving,
+                         testing::Values(Fault{"rounds_of", 1, {3, 1}}, Fault{"rounds_of", 1, {3, 3}},
+                                         Fault{"buckets_of", 1, {3, 1}}, Fault{"buckets_of", 1, {3, 3}},
+                                         Fault{"left", 1, {3, 3}}),
+                         fault_name);
 
 }  // namespace
 }  // namespace ronde::comm

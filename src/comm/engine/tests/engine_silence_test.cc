@@ -81,13 +81,15 @@ class SilentJob {
     engine.world().barrier().wait();
   }
 
-  void expect_quiet(Engine& engine) const {
-    std::this_thread::sleep_for(300ms);  // until all that can move has
+  static void expect_quiet(Engine& engine, std::chrono::milliseconds settle = 300ms) {
+    std::this_thread::sleep_for(settle);  // until all that can move has
     const Statistics before = engine.statistics();
     std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
     const Statistics after = engine.statistics();
     const std::string who = fmt::format("{}, rank {}", name_of(silence_), engine.rank());
-    EXPECT_LE(after.wake_ups - before.wake_ups, kSeconds * kMostPerSecond) << who;
+    const auto watchdogs = after.watchdog_wake_ups - before.watchdog_wake_ups;
+    EXPECT_LE(after.wake_ups - before.wake_ups + watchdogs, kSeconds * kMostPerSecond)
+        << who << ", " << watchdogs << " of its watchdog";
     EXPECT_LE(after.control_messages - before.control_messages, kSeconds * kMostPerSecond) << who;
   }
 
@@ -107,6 +109,52 @@ TEST(EngineSilence, WhoWaitsWakesSeldom) {
     jobs.push_back(std::async(std::launch::async, [silence] { SilentJob(silence).run(); }));
   for (std::future<void>& job : jobs) job.get();
 }
+
+// A part of a bucket is submitted, and what the program waits for belongs to another group: the engine looks whether
+// others wait for the bucket.
+TEST_P(EngineSilence, WhoWaitsInAnotherGroupWakesSeldomAfterTheFirstSecond) {
+  const auto& [place, warn, paused] = GetParam();
+  if (paused) GTEST_SKIP() << "the program is late, not the process";
+  const tests::Watchdog watchdog(3min, tests::current_test());
+  std::ostringstream said;
+  ThreadJob job(place.ranks, place.nodes);
+  std::latch counted(place.ranks - 1);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < place.ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto engine = job.engine(rank, {.stall_warn = warn, .log = Log({.stream = &said})});
+      std::vector<int> ranks;
+      for (int other = place.ranks - 1; other >= 0; --other) ranks.push_back(other);
+      const Group others = engine->make_group(ranks);
+      std::vector<float> first(10, 1.0f), second(10, 1.0f), third(10, 1.0f);
+      const auto begin = [&](const char* name, std::vector<float>& values) {
+        return engine->world().allreduce(name, buffer_of(values));
+      };
+      for (int i = 0; i < 5; ++i) {
+        const Handle one = begin("first", first), two = begin("second", second);
+        one.wait(), two.wait();
+      }
+      const bool late = rank == last();
+      if (late) counted.wait();
+      const Handle one = begin("first", first);
+      const Handle elsewhere = others.allreduce("third", buffer_of(third));
+      if (!late) {
+        elsewhere.poll();  // the program wants it
+        expect_quiet(*engine, 1100ms);
+        counted.count_down();
+      }
+      elsewhere.wait();
+      const Handle two = begin("second", second);
+      one.wait(), two.wait();
+      engine->world().barrier().wait();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineSilence,
+                         testing::Values(Silence{{3, 1}, 400ms, false}, Silence{{3, 3}, 30s, false},
+                                         Silence{{3, 3}, 400ms, false}, Silence{{3, 3}, 400ms, true},
+                                         Silence{{6, 3}, 1s, false}),
+                         silence_name);
 
 }  // namespace
 }  // namespace ronde::comm

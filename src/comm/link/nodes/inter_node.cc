@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/math/convert.h"
 #include "ronde/comm/math/reduce.h"
 #include "ronde/comm/math/reduce_value.h"
@@ -173,6 +174,14 @@ std::optional<InterNodeAlgorithm> inter_node_by_name(std::string_view name) {
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return {};
   return static_cast<InterNodeAlgorithm>(found - kNames.begin());
+}
+
+std::optional<InterNodeAlgorithm> inter_node_by_number(std::size_t number) {
+  if (number == 0) return {};
+  if (number > kAllInterNode.size())
+    throw Error(Error::Kind::System, fmt::format("a rank chose algorithm {} between nodes, but the last one is {}",
+                                                 number, kAllInterNode.size()));
+  return kAllInterNode[number - 1];
 }
 
 InterNodeAlgorithm choose_inter_node(std::size_t bytes, int nodes, bool in_order) {

@@ -25,6 +25,9 @@ inline constexpr std::array kAllInterNode{InterNodeAlgorithm::Gather, InterNodeA
                                           InterNodeAlgorithm::Direct, InterNodeAlgorithm::Ring};
 std::string_view name(InterNodeAlgorithm algorithm);
 std::optional<InterNodeAlgorithm> inter_node_by_name(std::string_view name);
+// From 1 on as in kAllInterNode; 0 leaves the choice to choose_inter_node(). Sent by another rank.
+// FAILS WITH: System for any other number.
+std::optional<InterNodeAlgorithm> inter_node_by_number(std::size_t number);
 
 // Which one, when nobody knows better. `in_order`: only those that sum in the order of nodes. Pure.
 InterNodeAlgorithm choose_inter_node(std::size_t bytes, int nodes, bool in_order);

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/error.h"
 #include "ronde/comm/link/nodes/peers.h"
 #include "ronde/comm/link/shm/layout.h"
 #include "ronde/comm/link/shm/task_group.h"
@@ -287,6 +288,20 @@ TEST(FirstPartners, ReachEveryNodeAndNobodyHasMany) {
     EXPECT_NE(std::ranges::find(calls, 5), calls.end());
   }
   EXPECT_TRUE(first_partners({0, 0, 1}, 1).call.empty()) << "nobody else stands in the second place";
+}
+
+TEST(InterNode, ANumberThatARankHasToldIsLookedUpInTheTable) {
+  EXPECT_EQ(inter_node_by_number(0), std::nullopt) << "its own choice";
+  EXPECT_EQ(inter_node_by_number(1), kAllInterNode.front());
+  EXPECT_EQ(inter_node_by_number(kAllInterNode.size()), kAllInterNode.back());
+  for (const std::size_t wrong : {kAllInterNode.size() + 1, ~std::size_t{0}}) {
+    try {
+      inter_node_by_number(wrong);
+      ADD_FAILURE() << "there is no algorithm " << wrong;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::System) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::vector<std::string> NodesLink::algorithms() const {
 }
 
 void NodesLink::use_algorithm(std::size_t index) {
-  tuning_.algorithm = index == 0 ? std::optional<InterNodeAlgorithm>() : kAllInterNode[index - 1];
+  tuning_.algorithm = inter_node_by_number(index);
 }
 
 InterNodeAlgorithm NodesLink::algorithm_for(std::size_t bytes) const {

@@ -5,9 +5,8 @@
 #include <cstring>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text/text.h"
 #include "ronde/comm/link/nodes/nodes_lanes.h"
-#include "ronde/comm/support/bytes.h"
+#include "ronde/comm/link/nodes/nodes_notes.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -18,26 +17,6 @@ constexpr char kRefused = 'r', kAsk = 'q', kAnswer = 'a';
 constexpr int kMostUnanswered = 2;  // questions, before a node counts as silent
 
 constexpr std::uint64_t kLongestText = 1 << 30;  // that members tell each other
-constexpr std::string_view kWhat = "a note between nodes";
-
-std::string pack(const std::vector<std::string>& texts) {
-  std::string bytes;
-  for (const std::string& text : texts) {
-    put<std::uint64_t>(bytes, text.size());
-    bytes += text;
-  }
-  return bytes;
-}
-
-std::vector<std::string> unpack(std::string_view bytes) {
-  std::vector<std::string> texts;
-  while (!bytes.empty()) {
-    const std::uint64_t length = take<std::uint64_t>(bytes, kWhat);
-    texts.emplace_back(bytes.substr(0, length));
-    bytes.remove_prefix(std::min<std::size_t>(length, bytes.size()));
-  }
-  return texts;
-}
 
 }  // namespace
 
@@ -146,17 +125,18 @@ Task NodesLink::tell(std::string mine, std::vector<std::string>& all) {
   std::vector<std::string> told;
   co_await local_->tell(std::move(mine), told);
   std::vector<std::string> by_node;
-  std::string packed = pack(told);
+  std::string packed = pack_texts(told);
   if (leads()) {
     co_await tell_across(std::move(packed), by_node);
-    packed = pack(by_node);
+    packed = pack_texts(by_node);
   }
   co_await local_->spread(packed, 0);
   co_await local_->combine({});  // everyone has read: the next one uses the same buffers
   all.assign(ranks_.size(), {});
-  by_node = unpack(packed);
+  by_node = unpack_texts(packed);
+  by_node.resize(static_cast<std::size_t>(nodes()));
   for (int other = 0; other < nodes(); ++other) {
-    std::vector<std::string> texts = unpack(by_node[static_cast<std::size_t>(other)]);
+    std::vector<std::string> texts = unpack_texts(by_node[static_cast<std::size_t>(other)]);
     texts.resize(layout_.node(other).size());
     for (std::size_t i = 0; i < texts.size(); ++i)
       all[static_cast<std::size_t>(layout_.node(other)[i])] = std::move(texts[i]);
@@ -193,10 +173,7 @@ Traffic NodesLink::traffic() const {
 // --- notes
 
 void NodesLink::note(int to, char kind, std::uint64_t number, std::string_view rest) {
-  std::string text(1, kind);
-  put<std::uint64_t>(text, channel_);
-  put<std::uint64_t>(text, number);
-  text += rest;
+  const std::string text = write_note({.kind = kind, .channel = channel_, .number = number, .rest = rest});
   mesh_.note(to, text);
   ++traffic_.messages;
   traffic_.bytes += text.size() + sizeof(FrameHeader);
@@ -248,31 +225,25 @@ void NodesLink::wake(const std::vector<int>& members) const {
   local_->wake(places);
 }
 
-void NodesLink::heard(int from, char kind, std::string_view content) {
-  const std::uint64_t number = take<std::uint64_t>(content, kWhat);
-  if (kind == kRefused) {
+void NodesLink::heard(int from, const GroupNote& said) {
+  const std::uint64_t number = said.number;
+  if (said.kind == kRefused) {
     refused_ = std::max(refused_, number + 1);
     show_refusals();
-  } else if (kind == kAsk) {
-    std::vector<std::string> missing;
+  } else if (said.kind == kAsk) {
+    std::vector<SilentMember> missing;
     const std::vector<int> silent = number >= combines_ ? silent_here() : std::vector<int>();
     wake(silent);
-    for (const int member : silent) {
-      missing.push_back(std::to_string(member));
-      missing.push_back(status_.here(rank_of(member)));
-    }
-    note(from, kAnswer, number, pack(missing));
-  } else if (kind == kAnswer) {
+    for (const int member : silent) missing.push_back({member, status_.here(rank_of(member))});
+    note(from, kAnswer, number, write_silent(missing));
+  } else if (said.kind == kAnswer) {
     const auto sender = std::ranges::find(ranks_, from) - ranks_.begin();
     Answer& answer = answers_[node_of(static_cast<int>(sender))];
     if (answer.combine > number) return;  // it was asked again since
     answer = {.combine = number, .unanswered = 0, .silent = {}};
-    const std::vector<std::string> missing = unpack(content);
-    for (std::size_t i = 0; i + 1 < missing.size(); i += 2) {
-      const int member = parse_number<int>(missing[i]).value_or(-1);
-      if (member < 0 || member >= size()) continue;
-      answer.silent.push_back(member);
-      status_.elsewhere(rank_of(answer.silent.back()), missing[i + 1]);
+    for (SilentMember& one : read_silent(said.rest, size())) {
+      answer.silent.push_back(one.member);
+      status_.elsewhere(rank_of(one.member), std::move(one.doing));
     }
   }
 }

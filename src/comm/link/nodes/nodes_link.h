@@ -79,7 +79,7 @@ class NodesLink final : public Link {
   Task barrier() override;
   Task share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) override;
 
-  void heard(int from, char kind, std::string_view content) override;
+  void heard(int from, const GroupNote& said) override;
   void left(int member, std::uint64_t rounds, std::uint64_t buckets) override { gone_[member] = {rounds, buckets}; }
 
  private:

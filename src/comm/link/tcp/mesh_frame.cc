@@ -6,7 +6,6 @@
 namespace ronde::comm::detail {
 namespace {
 
-constexpr std::uint64_t kLongestNote = 1 << 20;
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 40;  // its memory is taken as it comes
 
 }  // namespace
@@ -16,7 +15,7 @@ std::string wrong_header(const FrameHeader& header) {
   if (header.kind != FrameKind::Message && header.kind != FrameKind::Note)
     return fmt::format("it broke the protocol: unknown kind of message {}", static_cast<std::uint32_t>(header.kind));
   if (header.tag.lane >= Tag::kLanes) return fmt::format("it broke the protocol: unknown lane {}", header.tag.lane);
-  const std::uint64_t most = header.kind == FrameKind::Note ? kLongestNote : kLongestMessage;
+  const std::uint64_t most = header.kind == FrameKind::Note ? FrameHeader::kLongestNote : kLongestMessage;
   if (header.bytes > most)
     return fmt::format("it broke the protocol: it announced a message of {}", format_bytes(header.bytes));
   return {};

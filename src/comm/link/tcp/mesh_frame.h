@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@ enum class FrameKind : std::uint32_t { Message = 2, Note = 3 };
 
 struct FrameHeader {
   static constexpr std::uint32_t kMagic = 0x524f4e44;  // tells at once when something is out of step
+  static constexpr std::uint64_t kLongestNote = 1 << 20;
   std::uint32_t magic = kMagic;
   FrameKind kind = FrameKind::Note;
   Tag tag = {};
@@ -78,6 +81,32 @@ struct Incoming {
   std::size_t header_got = 0;        // bytes of the next one
   std::shared_ptr<Arrival> arrival;  // what is being read; none: a header comes next
 };
+
+// Goes through what the buffer holds. `begin` is called for each header, and gives room for what follows it in
+// `arrival`; `finish` when all of that is there, and takes the arrival away. False when one of them says so: the
+// connection is over. A header may come in two parts.
+template <class Begin, class Finish>
+bool take_buffered(Incoming& in, Begin begin, Finish finish) {
+  while (in.begin < in.end || (in.arrival && in.arrival->got == in.arrival->buffer.size())) {
+    if (!in.arrival) {
+      const std::size_t part = std::min(sizeof(FrameHeader) - in.header_got, in.end - in.begin);
+      std::memcpy(reinterpret_cast<std::byte*>(&in.header) + in.header_got, in.buffer.data() + in.begin, part);
+      in.begin += part;
+      in.header_got += part;
+      if (in.header_got < sizeof(FrameHeader)) return true;
+      in.header_got = 0;
+      if (!begin()) return false;
+      continue;
+    }
+    Arrival& arrival = *in.arrival;
+    const std::size_t part = std::min(arrival.buffer.size() - arrival.got, in.end - in.begin);
+    if (part > 0) std::memcpy(arrival.buffer.data() + arrival.got, in.buffer.data() + in.begin, part);
+    in.begin += part;
+    arrival.got += part;
+    if (arrival.got == arrival.buffer.size() && !finish()) return false;
+  }
+  return true;
+}
 
 // Somebody who has connected, and has not proven yet that it is a rank of this job.
 struct UnverifiedConnection {

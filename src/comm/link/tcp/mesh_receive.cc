@@ -51,27 +51,8 @@ bool Mesh::hear(Incoming& in) {
   }
 }
 
-// Goes through what the buffer holds. A header may come in two parts: `got` counts what of it is there.
 bool Mesh::take_buffered(Incoming& in) {
-  while (in.begin < in.end || (in.arrival && in.arrival->got == in.arrival->buffer.size())) {
-    if (!in.arrival) {
-      const std::size_t part = std::min(sizeof(FrameHeader) - in.header_got, in.end - in.begin);
-      std::memcpy(reinterpret_cast<std::byte*>(&in.header) + in.header_got, in.buffer.data() + in.begin, part);
-      in.begin += part;
-      in.header_got += part;
-      if (in.header_got < sizeof(FrameHeader)) return true;
-      in.header_got = 0;
-      if (!begin_frame(in)) return false;
-      continue;
-    }
-    Arrival& arrival = *in.arrival;
-    const std::size_t part = std::min(arrival.buffer.size() - arrival.got, in.end - in.begin);
-    if (part > 0) std::memcpy(arrival.buffer.data() + arrival.got, in.buffer.data() + in.begin, part);
-    in.begin += part;
-    arrival.got += part;
-    if (arrival.got == arrival.buffer.size() && !finish_frame(in)) return false;
-  }
-  return true;
+  return detail::take_buffered(in, [&] { return begin_frame(in); }, [&] { return finish_frame(in); });
 }
 
 // For what no rank of this job would say.

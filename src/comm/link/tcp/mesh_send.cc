@@ -83,6 +83,7 @@ void Mesh::connect_failed(int peer, Outgoing& out, const std::string& why, Retry
                               there.port, why);
   out.socket.close();
   out.challenge.clear();
+  out.outstanding = false;
   if (retry == Retry::WhileBusy && !out.busy) out.busy = Deadline::after(options_.peer_timeout);
   if (retry == Retry::Maybe || (retry == Retry::WhileBusy && !out.busy->passed())) out.another_round = true;
   ++out.address;
@@ -126,7 +127,8 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (out.state == Outgoing::State::Open)
     return close_outgoing(peer, out, got < 0 ? in_words(errno) : got == 0 ? "it has ended" : "it broke the protocol");
-  if (got <= 0) return connect_failed(peer, out, got < 0 ? in_words(errno) : "it closed the connection", Retry::WhileBusy);
+  if (got <= 0)
+    return connect_failed(peer, out, got < 0 ? in_words(errno) : "it closed the connection", Retry::WhileBusy);
   if (!greeting) {
     if (bytes[0] == CallerHandshake::kWelcome) return opened(peer, out);
     return connect_failed(peer, out, "another program answers there", Retry::No);
@@ -135,7 +137,7 @@ void Mesh::hear_reply(int peer, Outgoing& out) {
   if (out.challenge.size() == bytes.size()) hear_challenge(peer, out);
 }
 
-// From here on we wait for as long as it takes: it belongs to the job.
+// From here on we wait for as long as its machine answers: it belongs to the job.
 void Mesh::hear_challenge(int peer, Outgoing& out) {
   const std::string answer = out.handshake->answer(std::exchange(out.challenge, {}));
   if (answer.empty())
@@ -144,6 +146,8 @@ void Mesh::hear_challenge(int peer, Outgoing& out) {
     return connect_failed(peer, out, in_words(errno), Retry::WhileBusy);
   out.state = Outgoing::State::Answering;
   out.until = {};
+  out.outstanding = true;
+  wake_within(out.health.interval());
 }
 
 void Mesh::opened(int peer, Outgoing& out) {

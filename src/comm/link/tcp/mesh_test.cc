@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -311,7 +312,37 @@ TEST_F(Meshes, AnAddressThatDoesNotAnswerIsGivenUpForTheNext) {
   EXPECT_TRUE(lost_.empty());
 }
 
-// A debugger, or a machine that is suspended: its kernel answers, and tells that there is no room.
+// As if the machine behind a socket lost its power: nothing that comes to it is answered.
+void cut_off(const FileDescriptor& socket) {
+  sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog filter{.len = 1, .filter = &nothing};
+  ASSERT_EQ(setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)), 0);
+}
+
+TEST_F(Meshes, AMachineThatDiesBetweenItsProofAndItsWelcomeIsLost) {
+  open(2);
+  Listening there = listen_for_peers("127.0.0.1", true);
+  Mesh::Options options{
+      .rank = 0, .endpoints = endpoints_, .secret = "secret", .peer_timeout = 1s, .names = {"rank 0", "rank 1"}};
+  options.endpoints[1] = there.endpoint;
+  meshes_[0] = std::make_unique<Mesh>(listen_for_peers("127.0.0.1", true).sockets, options);
+  mesh(0).listen(
+      {.noted = nullptr, .lost = [this](int peer, const std::string& how) { lost_.push_back({0, peer, how}); }});
+  mesh(0).note(1, "hello");
+  FileDescriptor socket;
+  EXPECT_TRUE(until([&] {
+    if (!socket) socket = FileDescriptor(accept4(there.sockets.front().get(), nullptr, nullptr, SOCK_CLOEXEC));
+    return static_cast<bool>(socket);
+  }));
+  ListenerHandshake handshake("secret", 1, 2, random_bytes());
+  say(socket, handshake.add(hear(socket, handshake.wants())));
+  std::this_thread::sleep_for(100ms);  // until the caller's kernel has taken that, and said so
+  cut_off(socket);
+  EXPECT_TRUE(until([&] { return !lost_.empty(); }));
+  EXPECT_EQ(lost_.front().text, "its machine has not answered for 1 s");
+}
+
+// A debugger, or SIGSTOP: its kernel answers, and tells that there is no room.
 TEST_F(Meshes, ARankThatIsStoppedWhileMuchIsSentToItIsNotTakenForDead) {
   open(2, {}, {.peer_timeout = 1s});
   const std::string large(64 << 20, 'x');

@@ -47,7 +47,7 @@ void Mesh::look_at_attempt(int peer, Outgoing& out) {
 }
 
 void Mesh::look_at_health(int peer, Outgoing& out) {
-  if (!out.outstanding || out.state != Outgoing::State::Open) return;
+  if (!out.outstanding || (out.state != Outgoing::State::Open && out.state != Outgoing::State::Answering)) return;
   const auto sample = sample_connection(out.socket.get());
   out.outstanding = sample && sample->outstanding;
   if (!out.outstanding) return;

@@ -9,8 +9,9 @@ namespace ronde::comm::detail {
 // Small messages go at once; while nothing is under way, a peer whose machine or network has gone is noticed after
 // about `seconds`: the kernels of both sides look after that, and no process is woken.
 //
-// TCP_USER_TIMEOUT is not set: it would also end a connection whose peer does not read for a while (in a debugger, or
-// on a machine that is suspended) though its kernel answers all the time. TcpHealth looks after what is under way.
+// TCP_USER_TIMEOUT is not set: it would also end a connection whose peer does not read for a while (SIGSTOP, a
+// debugger) though its kernel answers all the time. TcpHealth looks after what is under way. The kernel of a machine
+// that is suspended answers nothing: it is lost after `seconds` like one without power.
 void prepare_connection(int socket, std::chrono::seconds seconds);
 
 // What the kernel knows about a connection.

@@ -39,7 +39,24 @@ TEST(TcpHealth, AMachineThatGoesWhileItsRankDoesNotReadIsLostToo) {
             7);
 }
 
-// A debugger, or a machine that is suspended: its kernel answers every probe, and they come ever more seldom.
+TEST(TcpHealth, AMachineThatIsSuspendedIsWaitedForUpToThePatience) {
+  const auto lost_after_12_s = [](std::chrono::seconds patience) {
+    TcpHealth health(patience);
+    bool lost = false;
+    for (int second = 1; second <= 20; ++second) {
+      const bool answers = second > 12;
+      lost = lost || health.is_lost({.outstanding = !answers,
+                                     .unacknowledged = answers ? 0u : 10u,
+                                     .since_sent = 100ms,
+                                     .since_answer = std::chrono::seconds(answers ? 0 : second)});
+    }
+    return lost;
+  };
+  EXPECT_TRUE(lost_after_12_s(6s));
+  EXPECT_FALSE(lost_after_12_s(30s));
+}
+
+// A debugger, or SIGSTOP: the kernel answers every probe, and they come ever more seldom.
 TEST(TcpHealth, ARankThatDoesNotReadIsNotLost) {
   EXPECT_EQ(lost_at([](int second) {
               int probe = 1;

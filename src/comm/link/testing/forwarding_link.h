@@ -29,7 +29,7 @@ class ForwardingLink : public Link {
   std::uint64_t rounds_of(int member) const override { return link_.rounds_of(member); }
   std::uint64_t buckets_of(int member) const override { return link_.buckets_of(member); }
   Traffic traffic() const override { return link_.traffic(); }
-  void heard(int from, char kind, std::string_view content) override { link_.heard(from, kind, content); }
+  void heard(int from, const GroupNote& said) override { link_.heard(from, said); }
   void left(int member, std::uint64_t rounds, std::uint64_t buckets) override { link_.left(member, rounds, buckets); }
   std::vector<std::string> algorithms() const override { return link_.algorithms(); }
   void use_algorithm(std::size_t index) override { link_.use_algorithm(index); }
