@@ -44,8 +44,8 @@ class SoftLimit {
 };
 
 std::unique_ptr<Engine> join(const std::string& address, int rank, int ranks, int nodes) {
-  EngineOptions options{.arena_bytes = 64 << 20, .stall_abort = tests::kPatience, .pretend_nodes = nodes};
-  return std::make_unique<Engine>(connect_bootstrap(address, rank, ranks, Deadline::after(tests::kPatience)), options);
+  EngineOptions options{.arena_bytes = 64 << 20, .stall_abort = tests::kTestTimeout, .pretend_nodes = nodes};
+  return std::make_unique<Engine>(connect_bootstrap(address, rank, ranks, Deadline::after(tests::kTestTimeout)), options);
 }
 
 TEST(EngineDescriptors, AnEngineMayUseAsManyAsTheSystemAllows) {

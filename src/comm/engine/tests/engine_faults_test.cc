@@ -148,7 +148,7 @@ TEST_P(EngineFaultsInLeaving, FailWhatIsOnItsWayWithTheCause) {
                    engine->world().allreduce("together", buffer_of(values)).wait();
                    if (stays.rank() < 0) return;
                    std::optional<Error> error;
-                   for (const Deadline until = Deadline::after(tests::kPatience); !error && !until.passed();)
+                   for (const Deadline until = Deadline::after(tests::kTestTimeout); !error && !until.passed();)
                      error = tests::failure_of(stays, values);
                    expect_cause(*engine, error, injection, fault.call);
                  },
