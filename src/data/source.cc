@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/text.h"
+#include "ronde/data/formats/format_entry.h"
 #include "ronde/data/formats/images/cifar_source.h"
 #include "ronde/data/formats/images/idx_source.h"
 #include "ronde/data/samples/glyphs.h"
@@ -30,7 +32,8 @@ struct Known {
   Preparation preparation = Preparation::Drawn;  // stored: by what the samples turn out to be
 };
 
-constexpr auto kKnown = std::to_array<Known>({
+// Besides the formats of format_entry.h.
+constexpr auto kOwn = std::to_array<Known>({
     {.name = "glyphs", .open = detail::open_glyphs},
     {.name = "text", .open = detail::open_text, .targets = "class", .preparation = Preparation::Text},
     {.name = "mnist",
@@ -44,20 +47,20 @@ constexpr auto kKnown = std::to_array<Known>({
      .targets = "class, input",
      .preparation = Preparation::Shifted},
     {.name = "random", .open = detail::open_random},
-    {.name = "images", .open = open_stored, .stored = true, .targets = "class, input"},
-    {.name = "pack", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "tar", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "tfrecord", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "lmdb", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "hdf5", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "csv", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "npy", .open = open_stored, .stored = true, .targets = "class, labels, input"},
-    {.name = "bigearthnet", .open = open_stored, .stored = true, .targets = "labels, input"},
 });
 
-const Known* find(std::string_view name) {
-  const auto known = std::ranges::find(kKnown, name, &Known::name);
-  return known == kKnown.end() ? nullptr : &*known;
+std::vector<Known> all_known() {
+  std::vector<Known> all(kOwn.begin(), kOwn.end());
+  for (const FormatEntry& format : format_entries())
+    if (!format.targets.empty())
+      all.push_back({.name = format.name, .open = open_stored, .stored = true, .targets = format.targets});
+  return all;
+}
+
+std::optional<Known> find(std::string_view name) {
+  for (const Known& known : all_known())
+    if (known.name == name) return known;
+  return {};
 }
 
 void check_target(const Known& known, Target target) {
@@ -86,18 +89,18 @@ void check(const SourceOptions& options, bool stored) {
 
 std::vector<std::string> source_names() {
   std::vector<std::string> names;
-  for (const Known& known : kKnown) names.emplace_back(known.name);
+  for (const Known& known : all_known()) names.emplace_back(known.name);
   return names;
 }
 
 bool is_stored(std::string_view name) {
-  const Known* known = find(name);
-  return known != nullptr && known->stored;
+  const auto known = find(name);
+  return known && known->stored;
 }
 
 bool comes_split(const SourceOptions& options) {
-  const Known* known = find(options.name);
-  if (known == nullptr || !known->stored) return known != nullptr && known->comes_split;
+  const auto known = find(options.name);
+  if (!known || !known->stored) return known && known->comes_split;
   SourceOptions test = options;
   test.split = Split::Test;
   return !stored_path(test).empty();
@@ -105,8 +108,8 @@ bool comes_split(const SourceOptions& options) {
 
 Preparation preparation_of(std::string_view name, const Source& source) {
   if (const StoredParts* stored = source.stored()) return stored_preparation(*stored->records);
-  const Known* known = find(name);
-  return known == nullptr ? Preparation::Numbers : known->preparation;
+  const auto known = find(name);
+  return !known ? Preparation::Numbers : known->preparation;
 }
 
 std::string_view name(Target target) {
@@ -121,7 +124,7 @@ Target parse_target(std::string_view text) {
 }
 
 std::unique_ptr<Source> open_source(const SourceOptions& options) {
-  if (const Known* known = find(options.name)) {
+  if (const auto known = find(options.name)) {
     check(options, known->stored);
     check_target(*known, options.target);
     return known->open(options);

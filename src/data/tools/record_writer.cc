@@ -1,32 +1,16 @@
 #include "ronde/data/tools/record_writer.h"
 
 #include <algorithm>
-#include <array>
 #include <system_error>
 #include <utility>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/text.h"
+#include "ronde/data/formats/format_entry.h"
 #include "ronde/data/formats/naming.h"
-#include "ronde/data/formats/writers.h"
 
 namespace ronde::data {
 namespace {
-
-struct Format {
-  std::string_view name;
-  std::unique_ptr<RecordWriter> (*make)(const WriterOptions&);
-};
-
-constexpr auto kFormats = std::to_array<Format>({
-    {"tfrecord", files::make_tfrecord_writer},
-    {"lmdb", files::make_lmdb_writer},
-    {"hdf5", files::make_hdf5_writer},
-    {"npy", files::make_npy_writer},
-    {"csv", files::make_csv_writer},
-    {"images", files::make_images_writer},
-    {"tar", files::make_tar_writer},
-});
 
 // Without a slash at its end.
 std::filesystem::path plain_path(std::filesystem::path path) {
@@ -38,11 +22,11 @@ std::filesystem::path plain_path(std::filesystem::path path) {
 // Writes under another name beside the one that was asked for, and takes that at the end.
 class WholeOrNothing : public RecordWriter {
  public:
-  WholeOrNothing(const Format& format, WriterOptions options)
+  WholeOrNothing(const FormatEntry& format, WriterOptions options)
       : path_(options.path), part_(unfinished_paths(path_).data), saved_(options.saved) {
     if (!saved_) remove_unfinished(path_);  // of a program that was killed
     options.path = part_;
-    writer_ = format.make(options);
+    writer_ = format.make_writer(options);
   }
   ~WholeOrNothing() override {
     writer_.reset();
@@ -82,7 +66,8 @@ class WholeOrNothing : public RecordWriter {
 
 std::vector<std::string> writer_formats() {
   std::vector<std::string> names;
-  for (const Format& format : kFormats) names.emplace_back(format.name);
+  for (const FormatEntry& format : format_entries())
+    if (format.make_writer) names.emplace_back(format.name);
   return names;
 }
 
@@ -102,8 +87,9 @@ void remove_unfinished(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<RecordWriter> make_writer(const WriterOptions& options) {
-  const auto found = std::ranges::find(kFormats, options.format, &Format::name);
-  if (found == kFormats.end()) {
+  const auto formats = format_entries();
+  const auto found = std::ranges::find(formats, options.format, &FormatEntry::name);
+  if (found == formats.end() || !found->make_writer) {
     const auto names = writer_formats();
     const auto meant = nearest(options.format, names);
     throw Error::bad_input("cannot write the format '{}'; {}", options.format,
