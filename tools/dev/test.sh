@@ -30,7 +30,7 @@ fast_modules=(base trace device topology comm launch data report)
 fast_programs=(ronde ronde-train)
 fast_files=(cli data_formats programs run run_ends run_hosts run_launchers run_node run_output run_restart run_script
   run_slurm run_stage trace_file trace_merge tree)
-slow_units='AgreementExhaustive'
+slow_units='AgreementExhaustive|comm\..*Engine'  # every order of events, and whole engines: minutes
 
 # test_all [PRESET [MODULE...]]
 test_all() {
