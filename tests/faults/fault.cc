@@ -1,10 +1,10 @@
 // A small training with a fault put in on purpose, for tests of `ronde report`: report_fault KIND, under `ronde run`,
 // with RONDE_TRACE_DIR set.
 //   healthy      none
-//   slow-rank    rank 1 computes 30 % longer
-//   slow-input   the step `augment` of the input sleeps
+//   slow-rank    rank 1 computes four times as long
+//   slow-input   the step `augment` of the input sleeps, much longer than a small network computes
 //   slow-link    everything that the link does begins 5 ms later
-//   rank0-eval   rank 0 evaluates alone, and the others wait
+//   rank0-eval   rank 0 evaluates alone, as long as ten steps compute, and the others wait
 //   late-bucket  all gradients travel in one bucket, which is complete at the end of the backward pass
 //   fails        rank 1 ends by an exception after 20 steps
 #include <chrono>
@@ -51,8 +51,8 @@ struct Fault {
 Fault fault_of(const std::string& kind, int rank) {
   using std::chrono::milliseconds;
   if (kind == "healthy") return {};
-  if (kind == "slow-rank") return {.longer = rank == 1 ? 0.3 : 0};
-  if (kind == "slow-input") return {.per_sample = std::chrono::microseconds(300)};
+  if (kind == "slow-rank") return {.longer = rank == 1 ? 3.0 : 0};
+  if (kind == "slow-input") return {.per_sample = std::chrono::microseconds(300), .width = 64};
   if (kind == "slow-link") return {.link = milliseconds(5)};
   if (kind == "rank0-eval") return {.alone_every = 10};
   if (kind == "fails") return {.fails_after = rank == 1 ? 20 : 0};
@@ -177,7 +177,7 @@ class Training {
       RONDE_SPAN("evaluate");
       const torch::NoGradGuard no_grad;
       const torch::Tensor inputs = tensor_of(batch, "values", torch::kFloat32);
-      for (const auto until = monotonic_now() + 4 * computing_; monotonic_now() < until;) net_->forward(inputs);
+      for (const auto until = monotonic_now() + 10 * computing_; monotonic_now() < until;) net_->forward(inputs);
     }
     session_.world().barrier().wait();
   }

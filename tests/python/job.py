@@ -1,6 +1,5 @@
 """Jobs under `ronde run`, for tests: run to their end, or started and then handled while they run."""
 
-import functools
 import os
 import pathlib
 import subprocess
@@ -9,22 +8,6 @@ from collections.abc import Callable
 
 TEST_TIMEOUT = 40.0  # seconds; four times what a very slow machine may need
 QUIET = ("--log-level", "error")  # on a small machine there is a warning about cores
-
-
-def undisturbed(test):
-    """For tests that look at times of a whole training: other work on the machine may hide what they look for, so they
-    have several tries, over a minute."""
-
-    @functools.wraps(test)
-    def tries(*arguments, **named):
-        for pause in (0, 2, 5, 15, 40):
-            try:
-                return test(*arguments, **named)
-            except AssertionError:
-                time.sleep(pause)
-        return test(*arguments, **named)
-
-    return tries
 
 
 def wait_until(holds, what: str | Callable[[], str]) -> None:

@@ -133,19 +133,46 @@ FAILURES = """\
 """
 
 
+NOTHING_BUILT = "set_up() { :; }; set_up_tests() { :; }; build() { echo built $*; };"
+
+
 @pytest.mark.parametrize("code", [0, 8])
 def test_skipped_and_failed_tests_are_the_last_lines_of_a_run(stubs, tmp_path, code):
     folder = tmp_path / "build/release/Testing/Temporary"
     folder.mkdir(parents=True)
     (tmp_path / "log").write_text(CTEST_LOG + (FAILURES if code else ""))
     put(stubs, "ctest", f"cp {tmp_path}/log {folder}/LastTest.log; exit {code}")
-    script = "python() { echo 9 passed; }; skip_group 'no slurm here'; run_tests release"
-    done = bash(script, f"{stubs}:{os.environ['PATH']}", cwd=tmp_path)
+    done = bash(
+        f"{NOTHING_BUILT} python() {{ echo 9 passed; }}; skip_group 'no slurm here'; test_all release",
+        f"{stubs}:{os.environ['PATH']}",
+        cwd=tmp_path,
+    )
     assert done.returncode == code, done.stderr
     assert ("pytest" in done.stdout) == (code == 0)
     failed = ["Failed:", "    C++ tests: data.Pack.Ends models.All/Net.Learns/3"] if code else []
     skipped = ["Skipped:", "    no slurm here", "    C++ tests: comm.Nccl.Sums models.Gpu.Copies"]
     assert done.stdout.splitlines()[-len(failed + skipped) :] == failed + skipped
+
+
+def test_what_is_built_and_run_by_tier(stubs, tmp_path):
+    def lines(command: str) -> list[str]:
+        put(stubs, "ctest", "echo ctest $*")
+        put(stubs, "nproc", "echo 2")
+        script = f'{NOTHING_BUILT} python() {{ echo python "$@"; }}; {command}'
+        done = bash(script, f"{stubs}:{os.environ['PATH']}", cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stdout.splitlines() if not line.startswith("==>")]
+
+    everything = ["built release", "ctest --preset release --parallel 2", "python -m pytest -q -rs tests/python"]
+    assert lines("test_all") == lines("test_all release") == everything
+    comm = lines("test_all asan comm base")
+    assert comm[0] == "built asan src/comm/all src/base/all"
+    assert comm[1:] == [r"ctest --preset asan --parallel 2 --tests-regex ^(comm|base)\."]
+    built, units, programs = lines("test_fast dev")
+    assert "src/comm/all" in built and "src/train/all" not in built
+    assert units.startswith("ctest --preset dev") and "train" not in units
+    files = programs.split()[5:]
+    assert "tests/python/test_cli.py" in files and all((ROOT / file).exists() for file in files)
 
 
 # How a GoogleTest program ends, and what test_program.sh says of it.
@@ -226,7 +253,15 @@ def test_a_libtorch_that_will_not_do(tree, tmp_path, config, sentence):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["frobnicate"], ["build", "fast"], ["build", "sanitized"], ["exec"], ["demo", "more"]]
+    "arguments",
+    [
+        ["frobnicate"],
+        ["build", "fast"],
+        ["test", "fast", "dev", "comm"],
+        ["build", "sanitized"],
+        ["exec"],
+        ["demo", "more"],
+    ],
 )
 def test_wrong_use(arguments):
     done = subprocess.run(["./ronde-dev", *arguments], cwd=ROOT, capture_output=True, text=True)

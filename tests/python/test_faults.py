@@ -1,11 +1,11 @@
-"""Trainings with a fault put in on purpose (tests/faults): their traces show it, so a report has something to find."""
+"""Trainings with a fault put in on purpose (tests/faults): their traces show it, so a report has something to find.
+Faults are large, and what is asked for holds however busy the machine is."""
 
 import json
 import statistics
 import subprocess
 
 import pytest
-from job import undisturbed
 from test_trace_file import Trace
 
 
@@ -20,7 +20,7 @@ def traces(build_dir, clean_env, tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )  # fmt: skip
         assert job.returncode == 0, job.stderr
         return [Trace((tmp_path / "trace" / f"trace-{rank:05}.perfetto-trace").read_bytes()) for rank in range(2)]
@@ -42,39 +42,34 @@ def test_a_healthy_training_has_what_a_report_needs(traces):
     assert json.loads(both[0].metadata()["job"])["parameters"] > 1_000_000
 
 
-@undisturbed
 def test_one_rank_computes_longer(traces):
     first, second = traces("slow-rank")
-    # Spun in the forward pass, a third of forward and backward together: more than the forward pass itself varies.
-    assert median_ms(second, "forward") > 1.4 * median_ms(first, "forward")
+    # Spun in the forward pass, three times as long as forward and backward take together.
+    assert median_ms(second, "forward") > 3 * median_ms(first, "forward")
 
 
-@undisturbed
 def test_the_input_sleeps(traces):
     for trace in traces("slow-input"):
-        assert median_ms(trace, "augment") > 0.3
-        assert median_ms(trace, "wait for input") > 5
+        assert min(entry["end"] - entry["begin"] for entry in trace.named("augment")) > 0.3e6
+        assert median_ms(trace, "wait for input") > 5, "128 samples sleep for 38 ms, and computing takes 1 or 2"
 
 
-@undisturbed
 def test_the_link_is_late(traces):
     for trace in traces("slow-link"):
         moves = [entry for entry in trace.named("allreduce") if entry["categories"] == ["comm"]]
         assert moves and min(entry["end"] - entry["begin"] for entry in moves) > 4.9e6
 
 
-@undisturbed
 def test_rank_0_evaluates_alone(traces):
     first, second = traces("rank0-eval")
     evaluations = first.named("evaluate")
     assert len(evaluations) == 4 and not second.named("evaluate")
-    waits = second.named("wait for communication")
-    for one in evaluations:
-        middle = (one["begin"] + one["end"]) / 2
-        assert any(wait["begin"] < middle < wait["end"] for wait in waits)
+    for number, one in enumerate(evaluations, start=1):
+        before = [entry for entry in second.named("forward") if entry["begin"] < one["end"]]
+        assert len(before) == 10 * number, "rank 1 goes on when rank 0 has evaluated"
+        assert before[-1]["end"] < one["begin"]
 
 
-@undisturbed
 def test_all_gradients_travel_at_the_end(traces):
     for trace in traces("late-bucket"):
         moves = [entry for entry in trace.named("allreduce") if entry["args"]["bytes"] > 1 << 20]

@@ -1,4 +1,5 @@
-"""`ronde report` on real trainings: faults that were put in on purpose are found and named."""
+"""`ronde report` on real trainings, some with faults that were put in on purpose. What it finds in times is tested on
+generated traces (src/report/rules/detectors_test.cc); here stands what holds however busy the machine is."""
 
 import json
 import pathlib
@@ -6,7 +7,6 @@ import re
 import subprocess
 
 import pytest
-from job import undisturbed
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def ronde(build_dir, clean_env, tmp_path):
     def run(*words: str, **variables: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [str(build_dir / "ronde"), *words],
-            env=clean_env | variables, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            env=clean_env | variables, cwd=tmp_path, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
 
     return run
@@ -52,51 +52,37 @@ def check_products(node: dict) -> None:
     assert product == pytest.approx(node["value"], abs=1e-6), node["key"]
 
 
-def leaves(document: dict) -> dict[str, float]:
-    """The factors that have none below them: where the loss is."""
-    tree = factors(document["efficiency"]["tree"])
-    return {key: tree[key] for key in ("load_balance", "serialisation", "transfer", "input")}
-
-
 def rules(document: dict) -> list[str]:
     return [advice["rule"] for advice in document["advice"]]
 
 
-@undisturbed
-def test_a_slow_rank_is_named(faulty):
+def test_a_rank_slower_by_a_factor_is_named(faulty):
     document = faulty("slow-rank")
     check_products(document["efficiency"]["tree"])
-    lost = leaves(document)
-    assert min(lost, key=lost.get) == "load_balance", lost
-    assert lost["load_balance"] < 0.95, "1.15 of 1.3, if nothing else disturbs"
+    assert factors(document["efficiency"]["tree"])["load_balance"] < 0.95, "1 + 4 of 4 + 4, if nothing else disturbs"
     assert document["steps"]["slow"]["rank"] == 1
     assert document["steps"]["slow"]["always"]
-    assert rules(document)[0] == "slow_rank", document["advice"]
-    assert "rank 1" in document["advice"][0]["evidence"]
+    assert "rank 1" in document["advice"][0]["evidence"], document["advice"]
     assert "rank 1" in document["verdict"]
 
 
-@undisturbed
 def test_slow_input_is_named_with_its_stage(faulty):
     document = faulty("slow-input")
     check_products(document["efficiency"]["tree"])
-    lost = leaves(document)
-    assert min(lost, key=lost.get) == "input", lost
-    assert document["input"]["limit"] == "augment"
-    assert rules(document)[0] == "input", document["advice"]
-    assert "augment" in document["advice"][0]["evidence"]
+    assert document["input"]["limit"] == "augment", "it sleeps nearly all the time"
+    assert [stage["name"] for stage in document["input"]["stages"]].count("augment") == 1
 
 
-@undisturbed
-def test_a_slow_link_is_transfer(faulty):
-    document = faulty("slow-link")
+@pytest.mark.parametrize(("kind", "least_ms"), [("slow-link", 5), ("late-bucket", 0)])
+def test_exchanges_are_in_the_table_of_collectives(faulty, kind, least_ms):
+    document = faulty(kind)
     check_products(document["efficiency"]["tree"])
-    lost = leaves(document)
-    assert min(lost, key=lost.get) == "transfer", lost
-    assert document["advice"], "something is to be done about it"
+    assert factors(document["efficiency"]["tree"])["transfer"] < 1, "the last bucket cannot be hidden"
+    allreduce = document["collectives"]["kinds"][0]
+    assert allreduce["name"] == "allreduce" and allreduce["count"] >= 40, document["collectives"]
+    assert allreduce["seconds"] >= 40 * least_ms / 1e3, document["collectives"]
 
 
-@undisturbed
 def test_evaluation_on_one_rank_is_a_sequential_part(faulty):
     document = faulty("rank0-eval")
     parts = {(part["name"], part["rank"]) for part in document["sequential"]["parts"]}
@@ -104,12 +90,6 @@ def test_evaluation_on_one_rank_is_a_sequential_part(faulty):
     assert "evaluation" in rules(document), document["advice"]
     advice = next(one for one in document["advice"] if one["rule"] == "evaluation")
     assert "rank 0" in advice["evidence"]
-
-
-@undisturbed
-def test_a_late_first_bucket_is_a_matter_of_fusion(faulty):
-    document = faulty("late-bucket")
-    assert "late_bucket" in rules(document), document["advice"]
 
 
 def test_a_healthy_run_gets_no_advice(ronde, build_dir, clean_env, tmp_path):
@@ -130,7 +110,6 @@ def test_the_page_and_the_text_say_the_same(ronde, faulty, tmp_path):
     assert "<html" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
-@undisturbed
 def test_a_training_by_recipe_gets_a_command_to_go_on_with(ronde, build_dir):
     program = str(build_dir / "ronde")
     words = "--train-steps 12 --data-samples 1024 --data-test-samples 64 --trace-dir trace --trace-modules true"

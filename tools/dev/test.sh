@@ -24,28 +24,64 @@ tests_that() {
     $0 == "<end of output>" { if (running && wanted == "FAILED") found(running); running = "" }' "$2"
 }
 
-# run_tests PRESET [MODULE...]
-run_tests() {
-  local preset=$1 chosen=()
-  shift
-  [ $# -eq 0 ] || chosen=(--tests-regex "^($(IFS='|'; echo "$*"))\\.")
-  step "Running the C++ tests of build/$preset" "ctest; one a core"
+# What one runs while working: units of the modules without torch, and the files of tests/python that take seconds and train
+# nothing. test_NAME.py belongs here if it takes less than ten seconds.
+fast_modules=(base trace device topology comm launch data report)
+fast_programs=(ronde ronde-train)
+fast_files=(cli data_formats programs run run_ends run_hosts run_launchers run_node run_output run_restart run_script
+  run_slurm run_stage trace_file trace_merge tree)
+slow_units='AgreementExhaustive|comm\..*Engine'  # every order of events, and whole engines: minutes
+
+# test_all [PRESET [MODULE...]]
+test_all() {
+  [ $# -gt 0 ] || set -- release
+  check_modules "${@:2}"
+  set_up
+  set_up_tests
+  build "$1" $(module_targets "${@:2}")
   trap name_skipped EXIT
-  local code=0 names log=build/$preset/Testing/Temporary/LastTest.log
+  if [ $# -gt 1 ]; then
+    run_cxx_tests "$1" --tests-regex "$(of_modules "${@:2}")"
+  else
+    run_cxx_tests "$1"
+    run_python_tests "$1" tests/python
+  fi
+}
+
+# test_fast [PRESET]
+test_fast() {
+  [ $# -le 1 ] || wrong_use "'test fast' takes one preset"
+  local preset=${1:-release}
+  set_up
+  build "$preset" $(module_targets "${fast_modules[@]}") "${fast_programs[@]}"
+  trap name_skipped EXIT
+  run_cxx_tests "$preset" --tests-regex "$(of_modules "${fast_modules[@]}")" --exclude-regex "$slow_units"
+  run_python_tests "$preset" $(printf 'tests/python/test_%s.py ' "${fast_files[@]}")
+}
+
+of_modules() { echo "^($(IFS='|'; echo "$*"))\\."; }
+
+# run_cxx_tests PRESET [OPTION...]: options of ctest.
+run_cxx_tests() {
+  local preset=$1 code=0 names log=build/$1/Testing/Temporary/LastTest.log
+  step "Running the C++ tests of build/$preset" "ctest; one a core"
   rm -f "$log"
-  run_with_paths ctest --preset "$preset" --parallel "$(nproc)" "${chosen[@]}" || code=$?
+  run_with_paths ctest --preset "$preset" --parallel "$(nproc)" "${@:2}" || code=$?
   names=$(tests_that SKIPPED "$log")
   [ -z "$names" ] || skipped_groups+=("C++ tests: $names")
-  if [ "$code" -ne 0 ]; then
-    names=$(tests_that FAILED "$log")
-    [ -z "$names" ] || printf 'Failed:\n    C++ tests: %s\n' "$names"
-    return "$code"
-  fi
-  [ $# -eq 0 ] || return 0
+  [ "$code" -ne 0 ] || return 0
+  names=$(tests_that FAILED "$log")
+  [ -z "$names" ] || printf 'Failed:\n    C++ tests: %s\n' "$names"
+  return "$code"
+}
+
+# run_python_tests PRESET FILE...
+run_python_tests() {
+  local preset=$1
   # Sanitizer builds have no torch, and Python cannot load a sanitized library: their tests are the C++ ones.
   case $preset in asan | tsan) return ;; esac
   step "Running the Python tests" "pytest: whole programs, the installed package, the tree itself"
-  RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q -rs tests/python
+  RONDE__BUILD_DIR="$PWD/build/$preset" run_with_paths python -m pytest -q -rs "${@:2}"
 }
 
 # The last lines of a run, whether or not it passed. Python tests: pytest lists what it skipped, with reasons (-rs).

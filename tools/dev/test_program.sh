@@ -3,7 +3,7 @@
 # output of tests that fail, are skipped or do not end, and the summary; a test that passes says nothing.
 set -uo pipefail
 
-timeout --foreground --kill-after=10 "$@" 2>&1 | awk '
+timeout --kill-after=10 "$@" 2>&1 | awk '
   /^\[ RUN      \] / { running = $4; output = "" }
   running { output = output $0 "\n" }
   running && /\[       OK \] / { running = ""; next }

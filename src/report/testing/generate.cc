@@ -20,9 +20,11 @@ constexpr std::int64_t kGap = 10'000;                       // between what foll
 constexpr std::int64_t kClockEvery = 1'000'000'000;
 constexpr int kSamples = 32;
 
-// The same number for the same step and rank, from -1 to 1.
-double noise(std::int64_t step, int rank) {
+// What disturbs a rank: the same number for the same seed, step and rank, from -1 to 1.
+enum class Disturbance : std::uint64_t { Jitter, Preemption };
+double noise(const Faults& faults, Disturbance what, std::int64_t step, int rank) {
   std::uint64_t x = (static_cast<std::uint64_t>(step) << 20) + static_cast<std::uint64_t>(rank) + 0x9e3779b97f4a7c15u;
+  x += faults.seed * 0xd1342543de82ef95u + static_cast<std::uint64_t>(what) * 0xa0761d6478bd642fu;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-52 - 1.0;
@@ -100,10 +102,12 @@ class Generator {
   Phases phases_of(std::int64_t step, int rank) const {
     const StepShape& shape = options_.shape;
     const Faults& faults = options_.faults;
-    const double slow = (rank == faults.slow_rank ? faults.slowness : 1.0) * (1 + faults.jitter * noise(step, rank));
+    const double jitter = faults.jitter * noise(faults, Disturbance::Jitter, step, rank);
+    const double slow = (rank == faults.slow_rank ? faults.slowness : 1.0) * (1 + jitter);
+    const bool preempted = noise(faults, Disturbance::Preemption, step, rank) < 2 * faults.preempted - 1;
     Phases made{.begin = ready_at_[place(rank)], .input = 0, .forward = 0, .backward = 0, .slow = slow};
     made.input = made.begin + shape.input + faults.input;
-    made.forward = made.input + kGap + longer(shape.forward, slow);
+    made.forward = made.input + kGap + longer(shape.forward, slow) + (preempted ? faults.preemption : 0);
     made.backward = made.forward + kGap + longer(shape.backward, slow);
     return made;
   }
@@ -134,7 +138,9 @@ class Generator {
   void write_input(GeneratedRank& file, const Phases& phases) const {
     file.span(Row::Training, "wait for input", phases.begin, phases.input, "input");
     file.counter("decode ready", phases.begin, options_.faults.input > 0 ? 0 : 4);
-    const std::int64_t decoded = phases.input + (phases.forward - phases.input) / 2;
+    // Input that is late is so because its stage has no pause.
+    const std::int64_t decoded =
+        options_.faults.input > 0 ? phases.backward : phases.input + (phases.forward - phases.input) / 2;
     file.span(Row::Decode, "decode", phases.begin, decoded, "input", {{"samples", std::int64_t{kSamples}}});
     if (options_.faults.input == 0) file.span(Row::Decode, "wait for room", decoded, phases.backward, "input");
   }

@@ -35,7 +35,11 @@ struct Faults {
   double first_bucket = 0;  // the share of backward that passes before the first gradients are handed over
   int evaluate_every = 0;   // steps after which rank 0 tests alone, for
   std::int64_t evaluate = 500'000'000;
-  double jitter = 0;  // share of its length by which computing varies, from step to step and rank to rank
+  // What disturbs any run. Other seeds draw other steps and lengths.
+  std::uint64_t seed = 0;
+  double jitter = 0;     // share of its length by which computing varies, from step to step and rank to rank
+  double preempted = 0;  // share of steps in which another program takes a rank's core, for
+  std::int64_t preemption = 30'000'000;
 };
 
 struct GenerateOptions {
