@@ -154,6 +154,7 @@ def test_control(bench):
     for row in report["rows"]:
         assert row["messages_per_bucket"] <= math.ceil(math.log2(row["ranks"])), row
         assert max(row["silent_messages_per_s"], row["silent_wake_ups_per_s"]) <= 10, row
+        assert row["silent_watchdog_wake_ups_per_s"] <= 10, row
         assert (row["idle_messages"], row["idle_wake_ups"]) == (0, 0), row
         assert row["messages_per_step"] == pytest.approx(row["messages_per_bucket"] * row["buckets"])
 

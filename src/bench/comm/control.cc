@@ -37,6 +37,7 @@ struct Counts {
   std::uint64_t buckets = 0, messages = 0, bytes = 0;      // in kSteps
   std::uint64_t idle_messages = 0, idle_wake_ups = 0;      // in a second
   std::uint64_t silent_messages = 0, silent_wake_ups = 0;  // in kSilence
+  std::uint64_t silent_watchdog_wake_ups = 0;              // likewise
 };
 
 comm::EngineOptions options_for(const Case& what) {
@@ -77,13 +78,8 @@ class Steps {
 };
 
 struct Silence {
-  std::uint64_t messages = 0, wake_ups = 0;
+  std::uint64_t messages = 0, wake_ups = 0, watchdog_wake_ups = 0;
 };
-
-// Of both threads of a rank: the engine's and the watchdog's.
-std::uint64_t wake_ups(const comm::Statistics& before, const comm::Statistics& after) {
-  return after.wake_ups - before.wake_ups + after.watchdog_wake_ups - before.watchdog_wake_ups;
-}
 
 // The last rank does not come; of those that wait for it. (Its own engine sleeps as in an idle second.)
 Silence count_silence(comm::Engine& engine, Steps& steps, std::barrier<>& together) {
@@ -97,7 +93,8 @@ Silence count_silence(comm::Engine& engine, Steps& steps, std::barrier<>& togeth
   if (silent) steps.begin();
   steps.end();
   together.arrive_and_wait();
-  return {after.control_messages - before.control_messages, wake_ups(before, after)};
+  return {after.control_messages - before.control_messages, after.wake_ups - before.wake_ups,
+          after.watchdog_wake_ups - before.watchdog_wake_ups};
 }
 
 Counts count_rank(comm::Engine& engine, const Case& what, std::barrier<>& together) {
@@ -119,9 +116,10 @@ Counts count_rank(comm::Engine& engine, const Case& what, std::barrier<>& togeth
           .messages = after.control_messages - before.control_messages,
           .bytes = after.control_bytes - before.control_bytes,
           .idle_messages = end.control_messages - idle.control_messages,
-          .idle_wake_ups = wake_ups(idle, end),
+          .idle_wake_ups = end.wake_ups - idle.wake_ups + end.watchdog_wake_ups - idle.watchdog_wake_ups,
           .silent_messages = silence.messages,
-          .silent_wake_ups = silence.wake_ups};
+          .silent_wake_ups = silence.wake_ups,
+          .silent_watchdog_wake_ups = silence.watchdog_wake_ups};
 }
 
 Counts count(const Case& what) {
@@ -143,8 +141,9 @@ Counts count(const Case& what) {
       options);
   Counts most;
   for (const Counts& rank : found) {
-    for (const auto member : {&Counts::buckets, &Counts::messages, &Counts::bytes, &Counts::idle_messages,
-                              &Counts::idle_wake_ups, &Counts::silent_messages, &Counts::silent_wake_ups})
+    for (const auto member :
+         {&Counts::buckets, &Counts::messages, &Counts::bytes, &Counts::idle_messages, &Counts::idle_wake_ups,
+          &Counts::silent_messages, &Counts::silent_wake_ups, &Counts::silent_watchdog_wake_ups})
       most.*member = std::max(most.*member, rank.*member);
   }
   return most;
@@ -177,7 +176,8 @@ nlohmann::ordered_json make_row(const Case& what, const Counts& counts) {
           {"idle_messages", counts.idle_messages},
           {"idle_wake_ups", counts.idle_wake_ups},
           {"silent_messages_per_s", in_a_second(counts.silent_messages)},
-          {"silent_wake_ups_per_s", in_a_second(counts.silent_wake_ups)}};
+          {"silent_wake_ups_per_s", in_a_second(counts.silent_wake_ups)},
+          {"silent_watchdog_wake_ups_per_s", in_a_second(counts.silent_watchdog_wake_ups)}};
 }
 
 // A vote goes to as many partners as it takes to halve the ranks down to one.
@@ -187,6 +187,7 @@ std::vector<Bar> make_bars(const nlohmann::ordered_json& rows) {
   Bar wake_ups{"idle_wake_ups", "wake-ups of a rank in an idle second, most", 0, 0, false};
   Bar silent{"silent_messages", "messages of a rank in a second in which a peer is silent, most", 0, 10, false};
   Bar waiting{"silent_wake_ups", "wake-ups of a rank in a second in which a peer is silent, most", 0, 10, false};
+  Bar watchdog{"silent_watchdog_wake_ups", "the same of its watchdog, most", 0, 10, false};
   for (const auto& row : rows) {
     const double rounds = std::max(1, row.at("rounds").get<int>());
     messages.value = std::max(messages.value, row.at("messages_per_bucket").get<double>() / rounds);
@@ -194,8 +195,9 @@ std::vector<Bar> make_bars(const nlohmann::ordered_json& rows) {
     wake_ups.value = std::max(wake_ups.value, row.at("idle_wake_ups").get<double>());
     silent.value = std::max(silent.value, row.at("silent_messages_per_s").get<double>());
     waiting.value = std::max(waiting.value, row.at("silent_wake_ups_per_s").get<double>());
+    watchdog.value = std::max(watchdog.value, row.at("silent_watchdog_wake_ups_per_s").get<double>());
   }
-  return {messages, idle, wake_ups, silent, waiting};
+  return {messages, idle, wake_ups, silent, waiting, watchdog};
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class SoftLimit {
 
 std::unique_ptr<Engine> join(const std::string& address, int rank, int ranks, int nodes) {
   EngineOptions options{.arena_bytes = 64 << 20, .stall_abort = tests::kTestTimeout, .pretend_nodes = nodes};
-  return std::make_unique<Engine>(connect_bootstrap(address, rank, ranks, Deadline::after(tests::kTestTimeout)), options);
+  return std::make_unique<Engine>(connect_bootstrap(address, rank, ranks, Deadline::after(tests::kTestTimeout)),
+                                  options);
 }
 
 TEST(EngineDescriptors, AnEngineMayUseAsManyAsTheSystemAllows) {
@@ -62,21 +63,22 @@ TEST(EngineDescriptors, WithoutAnyLeftEnginesSaySoAndEnd) {
   ThreadJob job(4, 4);
   std::latch ready(4), tried(4);
   std::optional<SoftLimit> none;
-  tests::run_job(job, [&](std::unique_ptr<Engine>& engine) {
-    std::vector<float> values(10, 1.0f);
-    const Group world = engine->world();
-    world.allreduce("before", buffer_of(values)).wait();
-    ready.arrive_and_wait();
-    if (engine->rank() == 0) {
-      none.emplace(3);  // the first three are taken, whatever else is
-      const auto error = failure_of(world.send("word", buffer_of(values), 3));
-      EXPECT_TRUE(error.has_value());
-      const std::string text = error ? error->what() : "";
-      EXPECT_NE(text.find("out of file descriptors (limit 3)"), std::string::npos) << text;
-    }
-    tried.arrive_and_wait();
-    engine.reset();
-  });
+  tests::run_job(job,
+                 [&](std::unique_ptr<Engine>& engine) {
+                   std::vector<float> values(10, 1.0f);
+                   const Group world = engine->world();
+                   ready.arrive_and_wait();
+                   if (engine->rank() == 0) {
+                     none.emplace(3);  // the first three are taken, whatever else is
+                     const auto error = failure_of(world.send("word", buffer_of(values), 3));
+                     EXPECT_TRUE(error.has_value());
+                     const std::string text = error ? error->what() : "";
+                     EXPECT_NE(text.find("out of file descriptors (limit 3)"), std::string::npos) << text;
+                   }
+                   tried.arrive_and_wait();
+                   engine.reset();
+                 },
+                 {.stall_abort = tests::kPatience});
 }
 
 class ForkedChild : public testing::TestWithParam<int> {};
@@ -89,6 +91,8 @@ class ForkedChild : public testing::TestWithParam<int> {};
   const auto engine = join(address, 1, 2, nodes);
   std::vector<float> values(10, 1.0f);
   engine->world().allreduce("together", buffer_of(values)).wait();
+  char done = 0;
+  (void)!read(from_parent, &done, 1);  // rank 0 needs nothing more of us
   const pid_t sleeper = fork();
   if (sleeper == 0)
     for (;;) pause();
@@ -113,6 +117,7 @@ TEST_P(ForkedChild, DoesNotHideTheDeathOfItsParent) {
     const auto engine = join(server.address(), 0, 2, GetParam());
     std::vector<float> values(10, 1.0f);
     engine->world().allreduce("together", buffer_of(values)).wait();
+    ASSERT_EQ(write(down[1], "x", 1), 1);
     const auto begin = monotonic_now();
     tests::expect_lost(failure_of(engine->world(), values), 1, begin);
   }
