@@ -97,10 +97,10 @@ TEST_F(SafetensorsFile, EveryTruncationIsNoticed) {
 
 TEST_F(SafetensorsFile, RefusesHeadersThatCannotBe) {
   put("abc");
-  EXPECT_EQ(failure(), "s: not a safetensors file: it has only 3 bytes");
+  EXPECT_EQ(failure(), "not a safetensors file: it has only 3 bytes");
   put(std::string(8, '\xff') + "{}");
   EXPECT_EQ(failure(),
-            "s: not a safetensors file, or truncated: its first 8 bytes announce a header of 18446744073709551615 "
+            "not a safetensors file, or truncated: its first 8 bytes announce a header of 18446744073709551615 "
             "bytes, but 2 bytes follow");
   put("[1, 2]", 0);
   EXPECT_EQ(failure(), "its header is not a JSON object");

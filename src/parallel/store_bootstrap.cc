@@ -142,7 +142,7 @@ class StoreBootstrap final : public comm::Bootstrap {
       return {Error::Kind::Timeout, fmt::format("bootstrap: the store at {} does not answer rank {}, after {}: {}",
                                                 address(), place_.rank, elapsed, error.what_without_backtrace())};
     return {Error::Kind::Timeout,
-            fmt::format("bootstrap: {} {} did not come to the store at {}; rank {} waited {}",
+            fmt::format("bootstrap: {} {} did not arrive at the store {}; rank {} waited {}",
                         missing.size() == 1 ? "rank" : "ranks", join(names, ", "), address(), place_.rank, elapsed),
             {.ranks = missing}};
   }

@@ -131,7 +131,7 @@ TEST(StoreBootstrap, RanksThatDoNotComeAreNamed) {
       EXPECT_EQ(error.kind(), Error::Kind::Timeout);
       EXPECT_EQ(error.ranks(), (std::vector<int>{2, 3}));
       const std::string text = error.what();
-      EXPECT_NE(text.find("ranks 2, 3 did not arrive"), std::string::npos) << text;
+      EXPECT_NE(text.find("ranks 2, 3 did not arrive at the store"), std::string::npos) << text;
       EXPECT_NE(text.find(fmt::format("rank {} waited 2", rank)), std::string::npos) << text;
     }
     return 0;

@@ -150,7 +150,7 @@ def test_skipped_and_failed_tests_are_the_last_lines_of_a_run(stubs, tmp_path, c
     assert done.returncode == code, done.stderr
     assert ("pytest" in done.stdout) == (code == 0)
     failed = ["Failed:", "    C++ tests: data.Pack.Ends models.All/Net.Learns/3"] if code else []
-    skipped = ["Skipped:", "    no slurm here", "    C++ tests: comm.Nccl.Sums models.Gpu.Copies"]
+    skipped = ["Skipped:", "    no slurm here", "    C++ tests: comm.Nccl (1), models.Gpu (1)"]
     assert done.stdout.splitlines()[-len(failed + skipped) :] == failed + skipped
 
 

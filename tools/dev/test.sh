@@ -24,6 +24,12 @@ tests_that() {
     $0 == "<end of output>" { if (running && wanted == "FAILED") found(running); running = "" }' "$2"
 }
 
+# "comm.Nccl.Sums comm.Nccl.Ends" -> "comm.Nccl (2)": whole suites are skipped where a machine lacks something.
+by_suite() {
+  tr ' ' '\n' | awk -F/ '{ name = $1 == $0 ? $0 : $1 "/" $2; sub(/\.[^.]*$/, "", name); if (!count[name]++) order[n++] = name }
+    END { for (i = 0; i < n; i++) if (order[i]) printf "%s%s (%d)", (i ? ", " : ""), order[i], count[order[i]] }'
+}
+
 # What one runs while working: units of the modules without torch, and the files of tests/python that take seconds and train
 # nothing. test_NAME.py belongs here if it takes less than ten seconds.
 fast_modules=(base trace device topology comm launch data report)
@@ -67,7 +73,7 @@ run_cxx_tests() {
   step "Running the C++ tests of build/$preset" "ctest; one a core"
   rm -f "$log"
   run_with_paths ctest --preset "$preset" --parallel "$(nproc)" "${@:2}" || code=$?
-  names=$(tests_that SKIPPED "$log")
+  names=$(tests_that SKIPPED "$log" | by_suite)
   [ -z "$names" ] || skipped_groups+=("C++ tests: $names")
   [ "$code" -ne 0 ] || return 0
   names=$(tests_that FAILED "$log")

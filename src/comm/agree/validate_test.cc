@@ -183,10 +183,10 @@ TEST(Validate, SplitsOfAScatterAreTheRootsAffair) {
 TEST(Validate, ScalesAreNumbers) {
   Request bad = request(Operation::Allreduce);
   bad.prescale = std::numeric_limits<double>::quiet_NaN();
-  expect_trouble(bad, "scales");
+  expect_trouble(bad, "prescale and postscale must be finite");
   bad.prescale = 1;
   bad.postscale = std::numeric_limits<double>::infinity();
-  expect_trouble(bad, "scales");
+  expect_trouble(bad, "prescale and postscale must be finite");
 }
 
 TEST(Validate, NamesHaveAnEnd) {

@@ -79,7 +79,7 @@ TEST_F(Tuners, StartWithWhatAnEarlierRunHasFound) {
   Tuner tuner(options());
   const Tuning found = train(tuner, 1, 500 * kMiB, small_is_quick);
   EXPECT_EQ(found, (Tuning{.limits = {.bytes = 3 * kMiB, .first_bytes = kMiB}, .algorithm = 1}));
-  EXPECT_TRUE(tells("buckets of 3 MiB, the first of 1 MiB, algorithm ring, as an earlier run")) << told();
+  EXPECT_TRUE(tells("buckets of 3 MiB, the first of 1 MiB, algorithm ring, as found by an earlier run")) << told();
   EXPECT_EQ(train(tuner, 300, 500 * kMiB, small_is_quick), found) << "nothing is searched any more";
 }
 
@@ -113,7 +113,7 @@ TEST_F(Tuners, TheDefaultsStayWhereNothingIsFaster) {
   EXPECT_EQ(train(tuner, 400, 500 * kMiB, [](const Tuning&) { return 9'000; }), kDefaults);
   EXPECT_TRUE(
       tells("the defaults stay, buckets of 64 MiB, the first of 1 MiB, algorithm auto: nothing was clearly "
-            "faster than 9 ms a step"))
+            "faster than 9 ms per step"))
       << told();
 }
 

@@ -66,7 +66,7 @@ TEST(Advice, ManySmallFilesFarAway) {
   facts.file_system = "Lustre";
   const std::string text = only(advise_on_storage(facts));
   EXPECT_TRUE(has(text, "100000 files of 107 KiB on Lustre")) << text;
-  EXPECT_TRUE(has(text, "1 min 40 s an epoch")) << text;
+  EXPECT_TRUE(has(text, "1 min 40 s per epoch")) << text;
   facts.samples = 500;
   EXPECT_TRUE(advise_on_storage(facts).empty());
 }

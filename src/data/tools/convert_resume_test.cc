@@ -194,7 +194,7 @@ TEST(ConvertNotes, AreReadBackAndChecked) {
            {"{", "n: byte 2: not valid JSON"},
            {R"({"made": "x", "samples": -1, "bytes": 0, "files": []})", "n: \"samples\" is not a count"},
            {R"({"made": "x", "samples": 1, "bytes": 0, "files": [{"file": "../a", "bytes": 0}]})",
-            "n: \"file\" is not the name of a file"}})
+            "n: \"file\" is not a valid file name"}})
     EXPECT_EQ(message_of([&, given = text] { files::parse_notes(given, "n"); }), why);
 }
 

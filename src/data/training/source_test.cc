@@ -22,8 +22,8 @@ std::string failure_of(const SourceOptions& options) {
 TEST(OpenSource, SuggestsWhatWasMeant) {
   EXPECT_EQ(failure_of({.name = "mnits"}), "unknown data set 'mnits'; did you mean mnist?");
   EXPECT_EQ(failure_of({.name = "imagenet"}),
-            "unknown data set 'imagenet'; choose one of glyphs, text, mnist, cifar10, random, images, pack, tar, "
-            "tfrecord, lmdb, hdf5, csv, npy, bigearthnet");
+            "unknown data set 'imagenet'; choose one of glyphs, text, mnist, cifar10, random, pack, tar, "
+            "bigearthnet, tfrecord, lmdb, hdf5, csv, npy, images");
 }
 
 TEST(OpenSource, SaysWhichFilesItLookedForAndWhere) {

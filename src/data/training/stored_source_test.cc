@@ -101,7 +101,7 @@ TEST(StoredSource, PictureThatMemoryCannotHoldIsNamed) {
     while (loader.next()) {
     }
   });
-  EXPECT_NE(stopped.find("numbered at 7: takes 1 TiB to decode"), std::string::npos) << stopped;
+  EXPECT_NE(stopped.find("numbered at 7: needs 1 TiB to decode"), std::string::npos) << stopped;
   Loader loader(source, {.batch = 8, .pipeline = {.skip_bad = true}});
   std::int64_t count = 0;
   while (const auto batch = loader.next()) count += batch->size();

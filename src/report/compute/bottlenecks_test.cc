@@ -97,7 +97,7 @@ TEST(Bottlenecks, ACeilingFarAboveTheRunIsNone) {
   EXPECT_FALSE(all[2].known);
   EXPECT_FALSE(all[2].limits);
   EXPECT_EQ(all[2].text,
-            "It does not limit this run: 954 MiB of 2.8 GiB are in use: a batch of 302 would fit, 3.0 times this one.");
+            "It does not limit this run: 954 MiB of 2.8 GiB in use: a batch of 302 would fit, 3.0 times this one.");
   EXPECT_TRUE(to_json(all)[2]["samples_per_second"].is_null());
   EXPECT_EQ(to_json(all)[2]["limits"], false);
   EXPECT_EQ(binding(all), "compute");

@@ -25,7 +25,7 @@ TEST(InputRule, NamesTheStageAndTheCeiling) {
   EXPECT_EQ(advice.rule, "input");
   EXPECT_NEAR(advice.gain, 0.2, 1e-9);
   EXPECT_EQ(advice.setting, "data.threads=4") << "8 cores for 2 ranks";
-  EXPECT_NE(advice.evidence.find("200 ms of 1 s (20 %)"), std::string::npos) << advice.evidence;
+  EXPECT_NE(advice.evidence.find("200 ms of 1 s for input (20 %)"), std::string::npos) << advice.evidence;
   EXPECT_NE(advice.evidence.find("'decode' (2 threads per rank)"), std::string::npos) << advice.evidence;
   ASSERT_TRUE(advice.at);
   EXPECT_EQ(advice.at->step, 0);
@@ -51,7 +51,7 @@ TEST(InputRule, APackIsNotToldToBePacked) {
   EXPECT_NE(reading.only().change.find("'ronde data pack'"), std::string::npos) << "files of pictures may be packed";
   reading.facts.data = "pack";
   EXPECT_EQ(reading.only().change,
-            "Bring the files to a disk of the node before training: 'ronde run --stage pictures'.");
+            "Copy the files to a disk of the node before training: 'ronde run --stage pictures'.");
 }
 
 TEST(InputRule, PacksSmallFilesAndCachesLargeOnes) {

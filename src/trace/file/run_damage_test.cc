@@ -136,7 +136,7 @@ TEST_F(Damaged, CutAtEveryByte) {
     ASSERT_EQ(run.ranks.size(), 1u) << size << " bytes";
     ASSERT_EQ(run.problems.empty(), false) << size << " bytes";
     const std::string wanted =
-        between ? "rank 0's recording has no end" : fmt::format("'{}' is damaged at byte {}", file().string(), cut);
+        between ? "the recording of rank 0 has no end" : fmt::format("'{}' is damaged at byte {}", file().string(), cut);
     EXPECT_EQ(run.problems[0].find(wanted), 0u) << size << " bytes: " << run.problems[0];
   }
 }
@@ -208,7 +208,7 @@ TEST_F(Damaged, FilesOfDifferentRuns) {
   ASSERT_EQ(run.problems.size(), 1u);
   EXPECT_EQ(
       run.problems[0],
-      "the times of rank 1 lie 3600 s away from those of rank 0: a file of another run, or a clock that is wrong");
+      "the times of rank 1 are 3600 s away from those of rank 0: a file of another run, or a wrong clock");
 }
 
 TEST_F(Damaged, JoinedFilesAreReadUpToTheDamage) {

@@ -171,7 +171,7 @@ TEST_P(EngineAutotune, IsOffWherePlansMayNotChange) {
           EXPECT_EQ(engine.statistics().tunings, 0u);
         },
         fixed);
-    EXPECT_TRUE(tells(deterministic ? "autotune is off: comm.deterministic" : "autotune is off: comm.static"));
+    EXPECT_TRUE(tells(deterministic ? "autotune is off: comm.deterministic" : "autotune is off: with comm.static"));
   }
 }
 

@@ -78,7 +78,7 @@ TEST(EngineDescriptors, WithoutAnyLeftEnginesSaySoAndEnd) {
                    tried.arrive_and_wait();
                    engine.reset();
                  },
-                 {.stall_abort = tests::kPatience});
+                 {.stall_abort = tests::kTestTimeout});
 }
 
 class ForkedChild : public testing::TestWithParam<int> {};

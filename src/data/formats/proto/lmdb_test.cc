@@ -81,7 +81,7 @@ TEST(Lmdb, WhatIsNoSampleSaysWhy) {
   const Folder empty;
   write_lmdb(empty.path(), {});
   EXPECT_NE(first_error({.path = empty.path()}).find("holds no samples"), std::string::npos);
-  EXPECT_NE(first_error({.path = empty.path() / "no", .format = "lmdb"}).find("not there"), std::string::npos);
+  EXPECT_NE(first_error({.path = empty.path() / "no", .format = "lmdb"}).find("does not exist"), std::string::npos);
 }
 
 // Nothing that a file says may lead outside of it: half of the file, or any byte of it changed.
