@@ -22,8 +22,9 @@ using namespace std::chrono_literals;
 constexpr int kLearningSteps = 5;  // the plan needs three
 constexpr int kSteps = 10;
 constexpr std::size_t kTensorBytes = 16;
-constexpr auto kSettle = 200ms;  // until engines that have just worked sleep
-constexpr int kSilence = 3;      // seconds
+constexpr auto kSettle = 200ms;      // until engines that have just worked sleep,
+constexpr auto kSettleForGood = 1s;  // and have looked for stalls for the last time
+constexpr int kSilence = 3;          // seconds
 
 struct Case {
   int ranks = 2;
@@ -106,7 +107,7 @@ Counts count_rank(comm::Engine& engine, const Case& what, std::barrier<>& togeth
   steps.run(kSteps);
   together.arrive_and_wait();
   const comm::Statistics after = engine.statistics();
-  std::this_thread::sleep_for(kSettle);
+  std::this_thread::sleep_for(kSettleForGood);
   const comm::Statistics idle = engine.statistics();
   std::this_thread::sleep_for(1s);
   const comm::Statistics end = engine.statistics();
