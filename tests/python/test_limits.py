@@ -118,8 +118,8 @@ def test_wrong_input_is_one_sentence(ronde, arguments, parts):
 
 def test_wrong_flags_of_roofline(ronde):
     refused(ronde("bench", "roofline", "--dir", "nowhere", "--turns", "1"), "--dir nowhere")
-    refused(ronde("bench", "roofline", "--model", "x"), "--model is no flag")
-    refused(ronde("bench", "span", "--dir", "."), "--dir is no flag")
+    refused(ronde("bench", "roofline", "--model", "x"), "--model is not a flag")
+    refused(ronde("bench", "span", "--dir", "."), "--dir is not a flag")
 
 
 def test_the_list_of_hardware(ronde):

@@ -159,7 +159,7 @@ def test_a_training_that_is_complete_says_so(train):
     assert train(2, train__steps="4").wait() == 0
     job = train(2, train__steps="4")
     assert job.wait() == 0, job.said()
-    assert "the training in ronde-output/empty is complete, after 4 steps" in job.said(), job.said()
+    assert "the training in ronde-output/empty is complete after 4 steps" in job.said(), job.said()
     assert "checkpoint.resume=none" in job.said() and "samples/s" not in job.said(), job.said()
 
 
