@@ -455,6 +455,7 @@ def test_a_value_that_stands_for_many_steps_says_so(open_page, document):
     page = open_page(long)
     assert page.locator("#steps .hint", has_text="the longest of every 1000").count() == 1
     chart = page.locator("#steps svg[aria-label^='Time of each step']")
+    chart.scroll_into_view_if_needed()  # the mouse reaches what is on the screen
     box = chart.bounding_box()
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] / 2)
     shown = plain(page.inner_text("#tip"))
