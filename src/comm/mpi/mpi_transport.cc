@@ -19,9 +19,10 @@ PendingMessage MpiTransport::begin(Tag tag, SharedBuffer buffer, Begin begin_par
   if (number > owner_.largest_tag())
     throw Error(
         Error::Kind::System,
-        fmt::format("this MPI library has tags up to {}, and a group needs {}: too many groups exist; drop those that are "
-                    "no longer needed",
-                    owner_.largest_tag(), 3 * Tag::kLanes));
+        fmt::format(
+            "this MPI library has tags up to {}, and a group needs {}: too many groups exist; drop those that are "
+            "no longer needed",
+            owner_.largest_tag(), 3 * Tag::kLanes));
   auto message = std::make_shared<MessageState>();
   auto left = std::make_shared<int>(0);
   std::size_t at = 0;

@@ -158,7 +158,8 @@ TEST(Scaling, MoreThanLinearByWhatTheSmallestRunLost) {
   const auto scaling =
       scaling_of({run_of(1, 256, 0.01, tree(1, 1, 1, 0.5)), run_of(2, 256, 0.01, tree(1, 1, 0.98, 0.9))});
   ASSERT_TRUE(scaling);
-  EXPECT_NE(scaling->superlinear.find("input was 0.50 there and is 0.90 here"), std::string::npos) << scaling->superlinear;
+  EXPECT_NE(scaling->superlinear.find("input was 0.50 there and is 0.90 here"), std::string::npos)
+      << scaling->superlinear;
 }
 
 TEST(Scaling, APhaseThatDoesNotShrinkIsNamed) {

@@ -87,7 +87,8 @@ TEST(Phases, ALimitIsToldWhereItLimits) {
     const trace::Run run = make.take();
     return phases_of(run, window_of(run)).sequential.text;
   };
-  EXPECT_NE(text_of(200 * kMs).find("With any number of ranks, the run cannot become more than 5.0 times faster."), std::string::npos);
+  EXPECT_NE(text_of(200 * kMs).find("With any number of ranks, the run cannot become more than 5.0 times faster."),
+            std::string::npos);
   EXPECT_EQ(text_of(2 * kMs),
             "0.2 % of the run was done by one rank while the others waited: evaluate on rank 0 (0.002 s).");
 }

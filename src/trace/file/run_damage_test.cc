@@ -135,8 +135,8 @@ TEST_F(Damaged, CutAtEveryByte) {
     const auto run = read();
     ASSERT_EQ(run.ranks.size(), 1u) << size << " bytes";
     ASSERT_EQ(run.problems.empty(), false) << size << " bytes";
-    const std::string wanted =
-        between ? "the recording of rank 0 has no end" : fmt::format("'{}' is damaged at byte {}", file().string(), cut);
+    const std::string wanted = between ? "the recording of rank 0 has no end"
+                                       : fmt::format("'{}' is damaged at byte {}", file().string(), cut);
     EXPECT_EQ(run.problems[0].find(wanted), 0u) << size << " bytes: " << run.problems[0];
   }
 }
@@ -206,9 +206,8 @@ TEST_F(Damaged, FilesOfDifferentRuns) {
   write_small(file(1), {.rank = 1, .world_size = 2, .begin = kBegin + 3600'000'000'000});
   run = read();
   ASSERT_EQ(run.problems.size(), 1u);
-  EXPECT_EQ(
-      run.problems[0],
-      "the times of rank 1 are 3600 s away from those of rank 0: a file of another run, or a wrong clock");
+  EXPECT_EQ(run.problems[0],
+            "the times of rank 1 are 3600 s away from those of rank 0: a file of another run, or a wrong clock");
 }
 
 TEST_F(Damaged, JoinedFilesAreReadUpToTheDamage) {

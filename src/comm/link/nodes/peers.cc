@@ -97,7 +97,8 @@ void send_arena(int socket, int rank, int arena, const std::string& whom, Deadli
   message.rank = rank;
   message.attach(arena);
   while (sendmsg(socket, message.msg(), MSG_NOSIGNAL) < 0) {
-    if (errno != EAGAIN && errno != EINTR) throw Error::system(errno, "cannot send this rank's introduction to {}", whom);
+    if (errno != EAGAIN && errno != EINTR)
+      throw Error::system(errno, "cannot send this rank's introduction to {}", whom);
     wait_for(socket, POLLOUT, whom, until);
   }
 }
@@ -202,8 +203,7 @@ std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Peers& peers, const 
     mesh_options.endpoints.push_back(std::move(told.endpoint));
     mesh_options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
   }
-  if (mesh_options.secret.empty())
-    throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
+  if (mesh_options.secret.empty()) throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
   auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(mesh_options));
   const Partners partners = first_partners(peers.node_of, bootstrap.rank());
   mesh->meet(partners.call, partners.called_by, until);
