@@ -62,6 +62,30 @@ def test_one_line(tree, file, line, expected):
     assert (findings == []) if expected is None else (len(findings) == 1 and findings[0].startswith(expected))
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "found"),
+    [
+        ("src/a/x.cc", 'RONDE_SPAN("forward");', True),
+        ("src/a/x.cc", 'const trace::Span span("forward", "wait");', True),
+        ("src/a/x.cc", 'const auto id = run.names.find("forward");', True),
+        ("src/a/x.cc", 'recorder.set_metadata("job", text);', True),
+        ("src/a/x.cc", 'RONDE_SPAN("of my own");', False),
+        ("src/a/x.cc", "RONDE_SPAN(span_names::kForward);", False),
+        ("src/a/x.cc", 'json = {{"job", 1}};  // RONDE_SPAN("forward")', False),
+        ("src/a/x_test.cc", 'RONDE_SPAN("forward");', False),
+    ],
+)
+def test_names_in_traces_are_constants(tree, tmp_path, file, line, found):
+    (tmp_path / "src" / "trace").mkdir()
+    header = tmp_path / "src" / "trace" / "span_names.h"
+    header.write_text(
+        'inline constexpr char kForward[] = "forward";\ninline constexpr char kJob[] = "job";  // rank 0\n'
+    )
+    assert [text.partition(" has a constant in src/trace: k")[1] != "" for text in tree(line + "\n", file)] == [
+        True
+    ] * found
+
+
 def test_private_rooms(tree):
     found = tree('#include "ronde/b/detail/x.h"\n')
     assert found[0] == "src/a/x.cc:1: a includes a private header of b"

@@ -13,6 +13,7 @@
 #include "ronde/topology/core_clock.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
 #include "ronde/train/session/hardware.h"
@@ -135,22 +136,24 @@ std::string stages_text(const std::vector<data::StageStats>& stages, std::int64_
 void trace_job(const Session& session, const Task& task) {
   trace::Recorder* recorder = session.recorder();
   if (!recorder) return;
-  recorder->set_metadata("rank facts", rank_text(facts_of(session)));
+  recorder->set_metadata(trace::metadata_names::kRankFacts, rank_text(facts_of(session)));
   if (session.rank() != 0) return;
   const Settings& settings = session.settings();
-  recorder->set_metadata("job", job_text(settings, {.hardware = hardware_of(session),
-                                                    .parameters = models::count_parameters(*task.network),
-                                                    .samples = task.samples->size(),
-                                                    .threads = at::get_num_threads(),
-                                                    .cores = cores_of_node()}));
+  recorder->set_metadata(trace::metadata_names::kJob,
+                         job_text(settings, {.hardware = hardware_of(session),
+                                             .parameters = models::count_parameters(*task.network),
+                                             .samples = task.samples->size(),
+                                             .threads = at::get_num_threads(),
+                                             .cores = cores_of_node()}));
   const data::SampleKind kind = task.samples->kind();
   const std::int64_t share = (settings.get<"train.batch">() + session.size() - 1) / session.size();
-  recorder->set_metadata("layers",
+  recorder->set_metadata(trace::metadata_names::kLayers,
                          layers_text(models::costs(*task.network, {kind.channels, kind.height, kind.width}, share)));
 }
 
 void trace_input(const Session& session, const std::vector<data::StageStats>& stages, std::int64_t skipped) {
-  if (session.recorder()) session.recorder()->set_metadata("input stages", stages_text(stages, skipped));
+  if (session.recorder())
+    session.recorder()->set_metadata(trace::metadata_names::kInputStages, stages_text(stages, skipped));
 }
 
 void TracedClock::step(const trace::Recorder* recorder) {
@@ -159,7 +162,7 @@ void TracedClock::step(const trace::Recorder* recorder) {
   const auto now = monotonic_now();
   if (measured_at_.count() > 0 && now - measured_at_ < kBetween) return;
   measured_at_ = now;
-  trace::counter("core clock", topology::core_clock_ghz(std::chrono::microseconds(100)));
+  trace::counter(trace::counter_names::kCoreClock, topology::core_clock_ghz(std::chrono::microseconds(100)));
 }
 
 void TracedMemory::step(const trace::Recorder* recorder) {
