@@ -5,6 +5,7 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
+#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -90,9 +91,9 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   if (peers_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   if (!process_end_) return;
-  std::vector<int> pids;
-  for (const int peer : peers_.ranks)
-    if (peer != rank_) pids.push_back(peers_.job[static_cast<std::size_t>(peer)].pid);
+  std::vector<int> pids;  // of those that can be seen: what a rank in a container says of itself counts only there
+  for (const FileDescriptor& socket : peers_.sockets)
+    if (const int pid = socket ? peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
