@@ -175,6 +175,7 @@ bool EngineCore::progress(GroupCore::Effort effort) {
     }
     if (further) {  // a question of another node is not what is waited for
       looks_back_off_.reset();
+      polls_back_off_.reset();
       gpus_back_off_.reset();
     }
     return further || moved;
@@ -297,12 +298,14 @@ Deadline EngineCore::next_look() {
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
-  if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (naps_) return Deadline::after(naps_back_off_.next());
+  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  const nanoseconds most = any_polls(groups_) ? polls_back_off_.next() : stall_interval(options_);
+  const auto within = [most](nanoseconds time) { return Deadline::after(std::min(most, time)); };
+  if (naps_) return within(naps_back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  if (watches_gpus_) return Deadline::after(gpus_back_off_.next());
-  if (looks_often_) return Deadline::after(looks_back_off_.next());
-  return Deadline::after(stall_interval(options_));
+  if (watches_gpus_) return within(gpus_back_off_.next());
+  if (looks_often_) return within(looks_back_off_.next());
+  return Deadline::after(most);
 }
 
 void EngineCore::check_stalls() {
