@@ -5,6 +5,7 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
+#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -90,9 +91,9 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   if (peers_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   if (!process_end_) return;
-  std::vector<int> pids;
-  for (const int peer : peers_.ranks)
-    if (peer != rank_) pids.push_back(peers_.job[static_cast<std::size_t>(peer)].pid);
+  std::vector<int> pids;  // of those that can be seen: what a rank in a container says of itself counts only there
+  for (const FileDescriptor& socket : peers_.sockets)
+    if (const int pid = socket ? peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
@@ -174,6 +175,7 @@ bool EngineCore::progress(GroupCore::Effort effort) {
     }
     if (further) {  // a question of another node is not what is waited for
       looks_back_off_.reset();
+      polls_back_off_.reset();
       gpus_back_off_.reset();
     }
     return further || moved;
@@ -296,12 +298,14 @@ Deadline EngineCore::next_look() {
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
   if (sleeps_for_good_) return {};
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
-  if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (naps_) return Deadline::after(naps_back_off_.next());
+  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  const nanoseconds most = any_polls(groups_) ? polls_back_off_.next() : stall_interval(options_);
+  const auto within = [most](nanoseconds time) { return Deadline::after(std::min(most, time)); };
+  if (naps_) return within(naps_back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  if (watches_gpus_) return Deadline::after(gpus_back_off_.next());
-  if (looks_often_) return Deadline::after(looks_back_off_.next());
-  return Deadline::after(stall_interval(options_));
+  if (watches_gpus_) return within(gpus_back_off_.next());
+  if (looks_often_) return within(looks_back_off_.next());
+  return Deadline::after(most);
 }
 
 void EngineCore::check_stalls() {

@@ -215,6 +215,8 @@ class EngineCore {
       {.shortest = std::chrono::milliseconds(10), .longest = kLongestNap, .parts = 50}};
   BackOff looks_back_off_ RONDE_GUARDED_BY(token_){
       {.shortest = std::chrono::milliseconds(10), .longest = std::chrono::milliseconds(150), .parts = 10}};
+  BackOff polls_back_off_ RONDE_GUARDED_BY(token_){
+      {.shortest = std::chrono::microseconds(200), .longest = std::chrono::milliseconds(150), .parts = 10}};
 
   Mutex end_mutex_;
   bool ended_ RONDE_GUARDED_BY(end_mutex_) = false;
