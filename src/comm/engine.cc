@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/bootstrap/descriptor_limit.h"
 #include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/socket_bootstrap.h"

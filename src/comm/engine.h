@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings/settings.h"
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/group.h"
 #include "ronde/trace/recorder.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::comm {
 

@@ -16,7 +16,7 @@ namespace {
 // Each rank has named those that it could not read.
 void say_what_is_missing(const Session& session, std::int64_t missing, std::int64_t samples) {
   if (missing == 0 || session.rank() != 0) return;
-  const Log log({.level = parse_log_level(session.settings().get<"log.level">())});
+  const Log log({.level = session.options().log_level});
   log.warn("the evaluation leaves out {} of {} samples, which cannot be read", missing, samples);
 }
 
@@ -33,7 +33,7 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
                                 .ranks = session.size(),
                                 .shuffle = false,
                                 .pipeline = pipeline_of(session)});
-  const Precision precision = parse_precision(session.settings().get<"train.precision">());
+  const Precision precision = parse_precision(session.options().precision);
   Tally tally(samples.kind().target, samples.kind().classes);
   Feed feed(loader, session, task);
   while (const auto all = feed.next()) {

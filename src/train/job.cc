@@ -24,8 +24,9 @@ Settings with_consequences(Settings settings) {
 
 // What is process-wide in torch.
 void prepare_torch(const Settings& settings) {
-  if (settings.get<"memory.arena">()) install_arena(arena_options(settings));
-  apply_device_settings(settings);
+  const TrainingOptions options = training_options(settings);
+  if (options.arena) install_arena(arena_options(settings));
+  apply_device_settings(options);
 }
 
 // When this rank fails, the others are to know why.
@@ -45,8 +46,9 @@ int as_one_of_many(const Settings& settings, Work work) {
 }  // namespace
 
 int run_training(const Settings& settings, const Log& log) {
-  require_optimizer(settings.get<"optimizer.name">());  // before samples are looked for
-  const TimeLimit limit(monotonic_now(), time_left(settings, std::chrono::system_clock::now()));
+  const TrainingOptions options = training_options(settings);
+  require_optimizer(options.optimizer.name);  // before samples are looked for
+  const TimeLimit limit(monotonic_now(), time_left(options, std::chrono::system_clock::now()));
   return as_one_of_many(with_consequences(settings), [&](Session& session) {
     announce_arithmetic(session, log);
     trace_machine(session, log);  // before there is anything else to do on the node
@@ -83,11 +85,10 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
   const Checkpoint loaded = load_checkpoint(path);
   const Settings settings = settings_of(loaded.info, path.string(), flags, environment);
   return as_one_of_many(settings, [&](Session& session) {
-    require_precision(parse_precision(settings.get<"train.precision">()), hardware_of(session));
+    require_precision(parse_precision(session.options().precision), hardware_of(session));
     const Task task = make_task(session);
     models::copy_values(loaded.model, models::state_of(*task.network), path.string());
-    const Results results =
-        results_of(evaluate(session, task, *task.held_out, settings.get<"train.batch">()), task.target());
+    const Results results = results_of(evaluate(session, task, *task.held_out, session.options().batch), task.target());
     if (session.rank() != 0) return 0;
     fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
                task.held_out->name(), text_of(results, true));

@@ -5,7 +5,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
+#include "ronde/train/options.h"
 
 namespace ronde::train {
 
@@ -13,7 +13,7 @@ namespace ronde::train {
 // With optimizer.spare_vectors its second group holds the parameters of one
 // dimension, without weight decay and layer-wise scaling.
 // FAILS WITH: BadInput for settings that do not go together.
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Settings& settings,
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const OptimizerChoice& choice,
                                                         const std::vector<torch::Tensor>& parameters);
 
 void set_learning_rate(torch::optim::Optimizer& optimizer, double rate);

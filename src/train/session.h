@@ -7,8 +7,8 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/comm/engine.h"
+#include "ronde/train/options.h"
 
 namespace ronde {
 
@@ -27,7 +27,8 @@ class Session {
   // With ranks that meet in another way.
   Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
-  explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {});
+  explicit Session(std::unique_ptr<comm::Engine> engine);
+  Session(std::unique_ptr<comm::Engine> engine, const Settings& settings);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -41,7 +42,8 @@ class Session {
   torch::Device device() const;  // train.device; a GPU by local rank. FAILS WITH: BadInput where there is none
   comm::Engine& engine() const;
   comm::Group world() const;
-  const Settings& settings() const;
+  const Settings& settings() const;               // as they were given: ronde/base/settings/settings.h reads them
+  const train::TrainingOptions& options() const;  // what they ask a training to do
   // Tells the trace, and whoever asks what this rank is doing.
   void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty

@@ -16,7 +16,7 @@ namespace ronde::train {
 namespace {
 
 models::NormFactory norm_of(const Session& session) {
-  const std::string name = session.settings().get<"model.norm">();
+  const std::string name = session.options().model.norm;
   if (name == "none") return models::no_norm();
   if (name == "batch") return models::batch_norm();
   return [group = session.world()](std::int64_t channels) {
@@ -30,8 +30,8 @@ bool has_convolutions(const torch::nn::Module& network) {
   return false;
 }
 
-models::LossOptions loss_of(const Settings& settings, data::Target target) {
-  models::LossOptions options{.label_smoothing = settings.get<"train.label_smoothing">(), .sum = true};
+models::LossOptions loss_of(const TrainingOptions& asked, data::Target target) {
+  models::LossOptions options{.label_smoothing = asked.label_smoothing, .sum = true};
   if (target == data::Target::Labels) options.kind = "multi-label";
   if (target == data::Target::Input) options.kind = "reconstruction";
   if (target == data::Target::Input && options.label_smoothing > 0)
@@ -73,7 +73,7 @@ torch::Tensor augmented(const data::Batch& batch, data::Range part) {
 }
 
 // Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
-void check_output(models::Network& network, const data::SampleKind& kind, const Settings& settings,
+void check_output(models::Network& network, const data::SampleKind& kind, const TrainingOptions& options,
                   torch::Device device) {
   const torch::NoGradGuard no_grad;
   network.eval();
@@ -83,7 +83,7 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
   const auto expected = output_shape(kind);
   if (output.sizes().slice(1) != torch::IntArrayRef(expected))
     throw Error::bad_input("model.name = {} gives {} numbers per sample, but data.target = {} needs {}",
-                           settings.get<"model.name">(), c10::str(output.sizes().slice(1)), data::name(kind.target),
+                           options.model.name, c10::str(output.sizes().slice(1)), data::name(kind.target),
                            c10::str(torch::IntArrayRef(expected)));
 }
 
@@ -91,30 +91,30 @@ void check_output(models::Network& network, const data::SampleKind& kind, const 
 
 Task make_task(const Session& session) {
   RONDE_SPAN(trace::span_names::kLoad);
-  const Settings& settings = session.settings();
+  const TrainingOptions& options = session.options();
   data::Parts parts = open_data(session);
   Task task{
       .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
   const data::SampleKind kind = task.samples->kind();
-  torch::manual_seed(static_cast<std::uint64_t>(settings.get<"train.seed">()));
+  torch::manual_seed(options.seed);
   const auto norm = [&task, make = norm_of(session)](std::int64_t channels) {
     task.has_norms = true;
     return make(channels);
   };
-  task.network = models::make_model({.name = settings.get<"model.name">(),
+  task.network = models::make_model({.name = options.model.name,
                                      .classes = kind.classes,
                                      .channels = kind.channels,
                                      .height = kind.height,
                                      .width = kind.width,
-                                     .filters = settings.get<"model.filters">(),
-                                     .conv_bias = settings.get<"model.conv_bias">(),
-                                     .recompute = settings.get<"model.recompute">(),
+                                     .filters = options.model.filters,
+                                     .conv_bias = options.model.conv_bias,
+                                     .recompute = options.model.recompute,
                                      .norm = norm});
   task.network->to(session.device());
-  task.channels_last = settings.get<"model.channels_last">() && has_convolutions(*task.network);
+  task.channels_last = options.model.channels_last && has_convolutions(*task.network);
   if (task.channels_last) models::to_channels_last(*task.network);
-  check_output(*task.network, kind, settings, session.device());
-  models::LossOptions loss = loss_of(settings, kind.target);
+  check_output(*task.network, kind, options, session.device());
+  models::LossOptions loss = loss_of(options, kind.target);
   task.loss = models::make_loss(loss);
   task.smoothed = std::exchange(loss.label_smoothing, 0) > 0;
   task.plain_loss = models::make_loss(loss);
@@ -122,7 +122,7 @@ Task make_task(const Session& session) {
 }
 
 void load_first_weights(const Session& session, Task& task) {
-  const std::filesystem::path file = session.settings().get<"model.weights">();
+  const std::filesystem::path file = session.options().model.weights;
   if (file.empty() || session.rank() != 0) return;
   if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
     throw Error::bad_input("model.weights: {} does not exist", file.string());

@@ -15,7 +15,6 @@
 #include "ronde/train/input/input.h"
 #include "ronde/train/input/mixup.h"
 #include "ronde/train/loop/exchange.h"
-#include "ronde/train/session/output_folder.h"
 #include "ronde/train/session/unused_settings.h"
 
 namespace ronde::train {
@@ -28,20 +27,19 @@ constexpr const char* kMeasure = "measure";
 constexpr const char* kTested = "tested";
 
 void require_batch(const Session& session, const Task& task) {
-  const std::int64_t batch = session.settings().get<"train.batch">();
+  const std::int64_t batch = session.options().batch;
   if (batch > task.samples->size())
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
-  require_enough_samples(session.settings(), session.size());
+  require_enough_samples(session.options(), session.size());
 }
 
 // What somebody has set and this training would ignore is refused, where its result would be taken for another's.
 void require_all_used(const Session& session, const Task& task, const Log& log) {
-  const Settings& settings = session.settings();
-  const std::string data = settings.get<"data.name">();
-  const auto unused = unused_settings(settings, {.preparation = data::preparation_of(data, *task.samples),
-                                                 .kind = task.samples->kind(),
-                                                 .has_norms = task.has_norms});
+  const auto unused = unused_settings(session.settings(),
+                                      {.preparation = data::preparation_of(session.options().data.name, *task.samples),
+                                       .kind = task.samples->kind(),
+                                       .has_norms = task.has_norms});
   std::vector<std::string> refused, told;
   for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
   if (!refused.empty()) throw Error::bad_input("{}; remove it", join(refused, "; "));
@@ -49,10 +47,9 @@ void require_all_used(const Session& session, const Task& task, const Log& log) 
 }
 
 Mixing mixing_of(const Session& session, const Task& task) {
-  const Settings& settings = session.settings();
-  const std::int64_t batch = std::min(settings.get<"train.batch">(), task.samples->size());
-  return {.alpha = mixup_of(settings, task.target(), batch, session.size()),
-          .seed = static_cast<std::uint64_t>(settings.get<"train.seed">())};
+  const TrainingOptions& options = session.options();
+  const std::int64_t batch = std::min(options.batch, task.samples->size());
+  return {.alpha = mixup_of(options, task.target(), batch, session.size()), .seed = options.seed};
 }
 
 // What the settings have come to, by which a checkpoint of another training is told.
@@ -81,7 +78,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
   require_batch(session, task_);
   require_all_used(session, task_, log);
   trace_job(session, task_);
-  position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
+  position_.seed = session.options().seed;
 }
 
 void Trainer::resume() {
@@ -100,18 +97,18 @@ void Trainer::resume() {
 
 Outcome Trainer::run() {
   resume();
-  const Settings& settings = session_.settings();
+  const TrainingOptions& options = session_.options();
   if (done_ && finished() && judged()) {
     say_complete();
     return outcome_;
   }
-  data::Loader loader(*task_.samples, {.batch = settings.get<"train.batch">(),
+  data::Loader loader(*task_.samples, {.batch = options.batch,
                                        .rank = session_.rank(),
                                        .ranks = session_.size(),
                                        .start = position_,
-                                       .end_epoch = settings.get<"train.epochs">(),
-                                       .shuffle = settings.get<"data.shuffle">() != "off",
-                                       .window = window_of(settings),
+                                       .end_epoch = options.epochs,
+                                       .shuffle = options.data.shuffle != "off",
+                                       .window = window_of(options),
                                        .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
                                        .pipeline = pipeline_of(session_)});
   reporter_.begin(done_, position_.epoch, loader.plan().batches());
@@ -134,7 +131,7 @@ Outcome Trainer::run() {
 }
 
 bool Trainer::complete() const {
-  return position_.epoch >= session_.settings().get<"train.epochs">() || is_last(outcome_.steps);
+  return position_.epoch >= session_.options().epochs || is_last(outcome_.steps);
 }
 
 bool Trainer::finished() const {
@@ -146,7 +143,7 @@ bool Trainer::judged() const {
 }
 
 bool Trainer::is_last(std::int64_t step) const {
-  const std::int64_t most = session_.settings().get<"train.steps">();
+  const std::int64_t most = session_.options().steps;
   return most > 0 && step >= most;
 }
 
@@ -161,12 +158,12 @@ void Trainer::require_kept() const {
 
 void Trainer::say_complete() const {
   if (session_.rank() != 0) return;
-  const std::string folder = output_folder(session_.settings()).string();
+  const std::string folder = session_.options().output.string();
   std::string why = "is complete";
   if (!complete()) {
     const Measure& main = outcome_.results.measures.front();
-    why = fmt::format("has reached train.target_accuracy = {} ({} {})",
-                      session_.settings().get<"train.target_accuracy">(), main.name, text_of(main, 2));
+    why = fmt::format("has reached train.target_accuracy = {} ({} {})", session_.options().target_accuracy, main.name,
+                      text_of(main, 2));
   }
   log_.info(
       "the training in {} {} after {} steps; 'ronde eval {}' evaluates it; checkpoint.resume=none or another "
@@ -183,7 +180,7 @@ void Trainer::say_why_stopped() const {
     why = fmt::format("the deadline is in {}", format_duration(*left));
   else if (left)
     why = fmt::format("the deadline was missed by {}", format_duration(-*left));
-  const bool by_itself = session_.settings().get<"checkpoint.resume">() == "auto";
+  const bool by_itself = session_.options().checkpoint.resume == "auto";
   log_.info("stopped after step {}: {}; {} continues from there (exit code {})", outcome_.steps, why,
             by_itself ? "the same command" : "checkpoint.resume=auto", kToBeContinuedExit);
 }
@@ -242,7 +239,7 @@ bool Trainer::wants_to_leave(bool ends_epoch) {
   if (session_.rank() != 0 || !limit_.left(monotonic_now())) return false;
   TimeNeeds needs{.checkpoint = checkpoint_manager_.expected_time(*task_.network)};
   if (ends_epoch) {  // until one was seen, forward passes are taken for steps
-    const std::int64_t batch = session_.settings().get<"train.batch">();
+    const std::int64_t batch = session_.options().batch;
     needs.evaluation = evaluation_time_.value_or((task_.after_epochs().size() / batch + 1) * limit_.longest_step());
   }
   return limit_.over(monotonic_now(), needs);
@@ -263,7 +260,7 @@ void Trainer::end_epoch(std::int64_t epoch) {
   if (outcome_.stopped()) return;
   learner_.sync_weights();
   const auto begin = monotonic_now();
-  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
+  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.options().batch);
   outcome_.score = found.score;
   outcome_.results = results_of(found, task_.target());
   reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
@@ -277,14 +274,14 @@ void Trainer::end_epoch(std::int64_t epoch) {
 // was broken off is made good by the next run.
 void Trainer::test() {
   if (tested_ || outcome_.stopped()) return;
-  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.settings().get<"train.batch">());
+  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.options().batch);
   reporter_.test(outcome_.steps, results_of(found, task_.target()));
   tested_ = true;
   keep();
 }
 
 bool Trainer::reached_target() const {
-  const double target = session_.settings().get<"train.target_accuracy">();
+  const double target = session_.options().target_accuracy;
   return target > 0 && outcome_.results.reached(target);
 }
 

@@ -9,6 +9,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/comm/costs.h"

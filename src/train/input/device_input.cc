@@ -11,8 +11,8 @@
 
 namespace ronde::train {
 
-bool augments_on_device(const Settings& settings, torch::Device device) {
-  const std::string choice = settings.get<"data.on_device">();
+bool augments_on_device(const TrainingOptions& options, torch::Device device) {
+  const std::string choice = options.data.on_device;
   if (choice != "auto") return choice == "on";
   return !device.is_cpu() && data::can_augment_on_gpu();
 }

@@ -6,15 +6,15 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/loader.h"
 #include "ronde/train/loop/step_batch.h"
+#include "ronde/train/options.h"
 
 namespace ronde::train {
 
 // Whether data.on_device asks for pictures as bytes (PictureOptions::u8), of which the device makes the rest. 'auto' is
 // where training runs on a GPU and this build has the kernel; 'on' is everywhere, so that it can be tried on the CPU.
-bool augments_on_device(const Settings& settings, torch::Device device);
+bool augments_on_device(const TrainingOptions& options, torch::Device device);
 
 struct DeviceInputOptions {
   torch::Device device = torch::kCPU;

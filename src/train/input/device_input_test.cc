@@ -183,12 +183,12 @@ TEST(DeviceInput, AFailureComesAfterTheBatchesBefore) {
 }
 
 TEST(DeviceInput, IsChosenBySettingAndDevice) {
-  Settings settings;
-  EXPECT_FALSE(augments_on_device(settings, torch::kCPU));
-  settings.set("data.on_device", "on", "test");
-  EXPECT_TRUE(augments_on_device(settings, torch::kCPU));
-  settings.set("data.on_device", "off", "test");
-  EXPECT_FALSE(augments_on_device(settings, torch::Device(torch::kCUDA, 0)));
+  TrainingOptions options;
+  EXPECT_FALSE(augments_on_device(options, torch::kCPU));
+  options.data.on_device = "on";
+  EXPECT_TRUE(augments_on_device(options, torch::kCPU));
+  options.data.on_device = "off";
+  EXPECT_FALSE(augments_on_device(options, torch::Device(torch::kCUDA, 0)));
 }
 
 }  // namespace

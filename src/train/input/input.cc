@@ -9,20 +9,19 @@
 namespace ronde::train {
 
 data::Parts open_data(const Session& session) {
-  const Settings& settings = session.settings();
+  const TrainingOptions& options = session.options();
   const auto open = [&] {
-    auto source = data::source_options(settings, Environment::of_process(), settings.get<"data.name">());
-    source.picture.u8 = augments_on_device(settings, session.device());
-    if (settings.get<"model.channels_last">()) source.picture.layout = data::Layout::ChannelsLast;
-    return data::open_parts(source, settings.get<"data.test_samples">(), settings.get<"data.split">(),
-                            static_cast<std::uint64_t>(settings.get<"data.split_seed">()));
+    auto source = data::source_options(session.settings(), Environment::of_process(), options.data.name);
+    source.picture.u8 = augments_on_device(options, session.device());
+    if (options.model.channels_last) source.picture.layout = data::Layout::ChannelsLast;
+    return data::open_parts(source, options.data.test_samples, options.data.split, options.data.split_seed);
   };
   const auto advise = [&](const data::Parts& parts) {
-    const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()});
-    const auto facts = data::storage_facts(*parts.train->stored()->records, settings.get<"data.path">());
+    const Log log({.level = options.log_level, .rank = session.rank()});
+    const auto facts = data::storage_facts(*parts.train->stored()->records, options.data.path);
     for (const std::string& sentence : data::advise_on_storage(facts)) log.warn("{}", sentence);
   };
-  if (!data::is_stored(settings.get<"data.name">())) return open();
+  if (!data::is_stored(options.data.name)) return open();
   // An error of rank 0 reaches the others when it leaves.
   std::optional<data::Parts> parts;
   if (session.rank() == 0) {
@@ -34,17 +33,16 @@ data::Parts open_data(const Session& session) {
 }
 
 data::PipelineOptions pipeline_of(const Session& session) {
-  const Settings& settings = session.settings();
-  data::PipelineOptions options = data::pipeline_options(settings);
-  options.say = [log = Log({.level = parse_log_level(settings.get<"log.level">()), .rank = session.rank()})](
+  data::PipelineOptions options = data::pipeline_options(session.settings());
+  options.say = [log = Log({.level = session.options().log_level, .rank = session.rank()})](
                     const std::string& sentence) { log.warn("{}", sentence); };
   options.recorder = session.recorder();
   if (session.device().is_cuda()) options.device = session.device().index();
   return options;
 }
 
-std::int64_t window_of(const Settings& settings) {
-  return settings.get<"data.shuffle">() == "chunks" ? settings.get<"data.window">() : 0;
+std::int64_t window_of(const TrainingOptions& options) {
+  return options.data.shuffle == "chunks" ? options.data.window : 0;
 }
 
 std::string why_input_waits(const std::vector<data::StageStats>& stages) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/loader.h"
 #include "ronde/data/order/split.h"
+#include "ronde/train/options.h"
 #include "ronde/train/session.h"
 
 namespace ronde::train {
@@ -16,7 +16,7 @@ data::Parts open_data(const Session& session);
 data::PipelineOptions pipeline_of(const Session& session);
 
 // Chunks that are mixed, by data.shuffle and data.window; 0: anything anywhere.
-std::int64_t window_of(const Settings& settings);
+std::int64_t window_of(const TrainingOptions& options);
 
 // One sentence on what limits the input, from what its stages did; for a training that waited for it.
 // Pure.

@@ -21,11 +21,10 @@ TEST(Input, SaysWhichStageLimitsAndWhatToDo) {
 }
 
 TEST(Input, WindowIsForChunksOnly) {
-  Settings settings;
-  settings.set("data.window", "5", "test");
-  EXPECT_EQ(window_of(settings), 0);
-  settings.set("data.shuffle", "chunks", "test");
-  EXPECT_EQ(window_of(settings), 5);
+  TrainingOptions options{.data = {.window = 5}};
+  EXPECT_EQ(window_of(options), 0);
+  options.data.shuffle = "chunks";
+  EXPECT_EQ(window_of(options), 5);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ std::optional<MachineRates> machine_rates(const Session& session, const RatesOpt
 
 void trace_machine(const Session& session, const Log& log) {
   trace::Recorder* recorder = session.recorder();
-  if (!recorder || session.settings().get<"trace.roofline">() == "off") return;
+  if (!recorder || session.options().trace.roofline == "off") return;
   const auto rates = machine_rates(session, {.environment = Environment::of_process()}, log);
   if (rates)
     recorder->set_metadata(trace::metadata_names::kMachineRates,

@@ -11,8 +11,7 @@ Feed::Feed(data::Loader& loader, const Session& session, const Task& task, const
   const torch::Device device = session.device();
   if (!device.is_cuda()) return;
   // Pictures are made anew on the GPU, in the type that the network computes in; other numbers stay as they are.
-  const bool short_type =
-      task.samples->kind().u8 && parse_precision(session.settings().get<"train.precision">()) == Precision::BF16;
+  const bool short_type = task.samples->kind().u8 && parse_precision(session.options().precision) == Precision::BF16;
   on_gpu_.emplace(loader, DeviceInputOptions{.device = device,
                                              .type = short_type ? torch::kBFloat16 : torch::kFloat32,
                                              .channels_last = task.channels_last,

@@ -23,9 +23,9 @@ namespace {
 
 constexpr const char* kScalerKey = "loss_scale";
 
-data::BatchPlan plan_of(const Settings& settings, const Task& task) {
+data::BatchPlan plan_of(const TrainingOptions& options, const Task& task) {
   const std::int64_t samples = task.samples->size();
-  return {.samples = samples, .batch = std::min(settings.get<"train.batch">(), samples), .keep_short = false};
+  return {.samples = samples, .batch = std::min(options.batch, samples), .keep_short = false};
 }
 
 }  // namespace
@@ -33,38 +33,37 @@ data::BatchPlan plan_of(const Settings& settings, const Task& task) {
 Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
-      plan_(plan_of(session.settings(), task)),
-      schedule_(schedule_of(session.settings(), plan_.batches())),
-      passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
-      sync_every_(checked_sync_every(session.settings())),
-      noise_every_(noise_interval(session.settings(), session.size())),
-      clip_norm_(session.settings().get<"train.clip_norm">()),
-      seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
-      precision_(parse_precision(session.settings().get<"train.precision">())),
-      optimizer_(make_optimizer(session.settings(), task.network->parameters())),
+      plan_(plan_of(session.options(), task)),
+      schedule_(schedule_of(session.options(), plan_.batches())),
+      passes_(static_cast<int>(session.options().accumulate)),
+      sync_every_(checked_sync_every(session.options())),
+      noise_every_(noise_interval(session.options(), session.size())),
+      clip_norm_(session.options().clip_norm),
+      seed_(session.options().seed),
+      precision_(parse_precision(session.options().precision)),
+      optimizer_(make_optimizer(session.options().optimizer, task.network->parameters())),
       fused_(fused(*optimizer_)),
       numbers_(session.device()) {
-  const Settings& settings = session.settings();
+  const TrainingOptions& options = session.options();
   load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
   require_norms(*optimizer_, *task.network);
-  if (settings.get<"memory.arena">() && session.local_size() > 1)
+  if (options.arena && session.local_size() > 1)
     gradient_memory_.emplace(session.engine(),
                              parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(task.network->parameters())});
   distributed_.emplace(*optimizer_, parallel::named(*task.network), session.world(),
-                       DistributedOptions{.op = reduce_op_of(settings.get<"train.reduce">()),
-                                          .compression = compression_of(settings.get<"train.compression">()),
+                       DistributedOptions{.op = reduce_op_of(options.reduce),
+                                          .compression = compression_of(options.compression),
                                           .accumulate = passes_,
-                                          .overlap = settings.get<"train.overlap">(),
+                                          .overlap = options.overlap,
                                           .local = sync_every_ > 1});
   if (precision_ == Precision::F16) {
     if (fused_ && (sync_every_ == 1 || session.size() == 1))
-      scale_on_device(scaler_of(settings.get<"train.loss_scale">()));
+      scale_on_device(scaler_of(options.loss_scale));
     else
       scaling_.emplace(session, *task.network);
   }
-  const models::ModuleTraceOptions traced{.modules = settings.get<"trace.modules">(),
-                                          .operators = settings.get<"trace.operators">()};
+  const models::ModuleTraceOptions traced{.modules = options.trace.modules, .operators = options.trace.operators};
   if (session.recorder() && (traced.modules || traced.operators))
     modules_.emplace(*task.network, *session.recorder(), traced);
   start_graph();

@@ -28,9 +28,9 @@ comm::Group connected_group(const Session& session) {
 }  // namespace
 
 void Learner::start_graph() {
-  const Settings& settings = session_.settings();
-  const Log log({.level = parse_log_level(settings.get<"log.level">()), .rank = session_.rank()});
-  const bool insists = settings.get<"train.graph">() == "on";
+  const TrainingOptions& options = session_.options();
+  const Log log({.level = options.log_level, .rank = session_.rank()});
+  const bool insists = options.graph == "on";
   const GraphFacts facts = graph_facts();
   std::string why_not = why_no_graph(facts);
   if (facts.on_gpu) why_not = objection(why_not, "steps as graphs", session_.world());
@@ -45,22 +45,22 @@ void Learner::start_graph() {
 }
 
 GraphFacts Learner::graph_facts() const {
-  const Settings& settings = session_.settings();
+  const TrainingOptions& options = session_.options();
   GraphFacts facts;
-  facts.setting = settings.get<"train.graph">();
+  facts.setting = options.graph;
   facts.on_gpu = session_.device().is_cuda();
   facts.why_no_graphs = StepGraph::why_none();
-  facts.optimizer = settings.get<"optimizer.name">();
+  facts.optimizer = options.optimizer.name;
   facts.fused = fused_ != nullptr;
   facts.f16_on_host = scaling_.has_value();
   facts.local = sync_every_ > 1;
   facts.ranks = session_.size();
   facts.why_not_nccl = session_.world().why_not_nccl();  // weights have travelled
-  facts.reduce = settings.get<"train.reduce">();
-  facts.compression = settings.get<"train.compression">();
-  facts.synced_norms = settings.get<"model.norm">() == "sync";
+  facts.reduce = options.reduce;
+  facts.compression = options.compression;
+  facts.synced_norms = options.model.norm == "sync";
   facts.traced_modules = modules_.has_value();
-  facts.recompute = settings.get<"model.recompute">();
+  facts.recompute = options.model.recompute;
   return facts;
 }
 
@@ -95,7 +95,7 @@ void Learner::check_exchange() const {
 
 comm::InStream Learner::in_stream(std::size_t number, const std::vector<torch::Tensor>& gradients) const {
   comm::InStream what{.number = number};
-  what.op = reduce_op_of(session_.settings().get<"train.reduce">());
+  what.op = reduce_op_of(session_.options().reduce);
   for (const torch::Tensor& gradient : gradients) what.buffers.push_back(parallel::buffer_of(gradient));
   return what;
 }

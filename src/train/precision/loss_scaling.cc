@@ -11,8 +11,8 @@ namespace ronde::train {
 LossScaling::LossScaling(const Session& session, torch::nn::Module& network)
     : network_(network),
       group_(session.world()),
-      reduced_(session.settings().get<"train.sync_every">() == 1),
-      scaler_(scaler_of(session.settings().get<"train.loss_scale">())) {}
+      reduced_(session.options().sync_every == 1),
+      scaler_(scaler_of(session.options().loss_scale)) {}
 
 void LossScaling::begin_step() {
   overflowed_ = false;

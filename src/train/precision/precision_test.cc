@@ -1,4 +1,5 @@
 #include "ronde/train/precision.h"
+#include "ronde/base/settings/settings.h"
 
 #include <cmath>
 #include <set>

@@ -9,6 +9,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/socket_bootstrap.h"
 #include "ronde/data/loader.h"
 #include "ronde/models/costs.h"
@@ -79,7 +80,7 @@ class DryRunner {
         settings_(for_dry_run(settings)),
         session_(engine_alone(settings_), settings_),
         task_(make_task(session_)),
-        passes_(settings_.get<"train.accumulate">()),
+        passes_(session_.options().accumulate),
         few_(few_of(task_, passes_)) {}
 
   DryRun run() {
@@ -99,7 +100,7 @@ class DryRunner {
  private:
   DryRun facts() {
     DryRun known{.kind = task_.samples->kind(),
-                 .preparation = data::preparation_of(settings_.get<"data.name">(), *task_.samples),
+                 .preparation = data::preparation_of(session_.options().data.name, *task_.samples),
                  .samples = task_.samples->size(),
                  .held_out = task_.held_out->size()};
     known.parameters = models::count_parameters(*task_.network);
@@ -129,7 +130,7 @@ class DryRunner {
     const double before = in_use();
     const Samples taken = samples_of(batch, {0, samples}, task_, torch::kCPU);
     const torch::Tensor output =
-        forward_in(parse_precision(settings_.get<"train.precision">()), *task_.network, taken.inputs);
+        forward_in(parse_precision(session_.options().precision), *task_.network, taken.inputs);
     return in_use() - before;
   }
 
@@ -163,9 +164,9 @@ DryRun dry_run(const Settings& settings) {
   return DryRunner(settings).run();
 }
 
-bool can_recompute(const Settings& settings) {
+bool can_recompute(const std::string& network) {
   const auto able = models::model_names_with_blocks();
-  return std::ranges::find(able, settings.get<"model.name">()) != able.end();
+  return std::ranges::find(able, network) != able.end();
 }
 
 }  // namespace ronde::train

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/device/memory_use.h"
 #include "ronde/topology/affinity.h"
@@ -65,7 +66,7 @@ int cores_of_node() {
 
 RankFacts facts_of(const Session& session) {
   const auto share = topology::memory_limit() / static_cast<std::uint64_t>(session.local_size());
-  const std::uint64_t asked = session.settings().get<"memory.limit">();
+  const std::uint64_t asked = session.options().memory_limit;
   const torch::Device device = session.device();
   return {.bound = bound_cpus(),
           .local_rank = session.local_rank(),
@@ -80,14 +81,15 @@ std::string job_text(const Settings& settings, const TracedJob& job) {
   constexpr std::string_view kBuiltIn = "recipe ";
   std::string recipe = settings.recipe();
   if (recipe.starts_with(kBuiltIn)) recipe.erase(0, kBuiltIn.size());
+  const TrainingOptions options = training_options(settings);
   Json json = {{"recipe", recipe},
-               {"network", settings.get<"model.name">()},
-               {"data", settings.get<"data.name">()},
-               {"precision", settings.get<"train.precision">()},
-               {"optimizer", settings.get<"optimizer.name">()},
+               {"network", options.model.name},
+               {"data", options.data.name},
+               {"precision", options.precision},
+               {"optimizer", options.optimizer.name},
                {"device", job.hardware.gpu ? job.hardware.gpu->name : "cpu"},
                {"processor", job.hardware.cpu.name},
-               {"batch", settings.get<"train.batch">()}};
+               {"batch", options.batch}};
   const auto add = [&](const char* key, std::int64_t number) {
     if (number > 0) json[key] = number;
   };
@@ -138,15 +140,14 @@ void trace_job(const Session& session, const Task& task) {
   if (!recorder) return;
   recorder->set_metadata(trace::metadata_names::kRankFacts, rank_text(facts_of(session)));
   if (session.rank() != 0) return;
-  const Settings& settings = session.settings();
   recorder->set_metadata(trace::metadata_names::kJob,
-                         job_text(settings, {.hardware = hardware_of(session),
+                         job_text(session.settings(), {.hardware = hardware_of(session),
                                              .parameters = models::count_parameters(*task.network),
                                              .samples = task.samples->size(),
                                              .threads = at::get_num_threads(),
                                              .cores = cores_of_node()}));
   const data::SampleKind kind = task.samples->kind();
-  const std::int64_t share = (settings.get<"train.batch">() + session.size() - 1) / session.size();
+  const std::int64_t share = (session.options().batch + session.size() - 1) / session.size();
   recorder->set_metadata(trace::metadata_names::kLayers,
                          layers_text(models::costs(*task.network, {kind.channels, kind.height, kind.width}, share)));
 }

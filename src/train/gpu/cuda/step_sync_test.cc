@@ -2,6 +2,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <gtest/gtest.h>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/thread_job.h"
 #include "ronde/device/device.h"
 #include "ronde/parallel/tensor_buffer.h"
