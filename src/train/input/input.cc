@@ -43,8 +43,21 @@ data::PipelineOptions pipeline_of(const Session& session) {
   return options;
 }
 
-std::int64_t window_of(const Settings& settings) {
-  return settings.get<"data.shuffle">() == "chunks" ? settings.get<"data.window">() : 0;
+data::Dataset training_data(const Settings& settings, const data::Source& samples, std::uint64_t seed, int rank,
+                            int ranks) {
+  const std::string shuffle = settings.get<"data.shuffle">();
+  data::Dataset ordered = data::from_source(samples);
+  if (shuffle == "chunks" && samples.stored())
+    ordered = ordered | data::shuffle_chunks(seed, settings.get<"data.window">());
+  else if (shuffle != "off")
+    ordered = ordered | data::shuffle(seed);
+  // An epoch's rest is too small for some numbers of ranks.
+  return ordered | data::global_batch(settings.get<"train.batch">(), data::steps::Last::Drop) |
+         data::shard(rank, ranks) | data::repeat(settings.get<"train.epochs">()) | data::prefetch();
+}
+
+data::Dataset evaluation_data(const data::Source& samples, std::int64_t batch, int rank, int ranks) {
+  return data::from_source(samples) | data::global_batch(batch) | data::shard(rank, ranks) | data::prefetch();
 }
 
 std::string why_input_waits(const std::vector<data::StageStats>& stages) {

@@ -1,8 +1,14 @@
 #include "ronde/train/input/input.h"
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::train {
 namespace {
@@ -20,12 +26,32 @@ TEST(Input, SaysWhichStageLimitsAndWhatToDo) {
   EXPECT_NE(why_input_waits({idle, hungry}).find("data.prefetch"), std::string::npos);
 }
 
-TEST(Input, WindowIsForChunksOnly) {
+std::vector<std::string_view> steps_of(const Settings& settings, const data::Source& samples) {
+  std::vector<std::string_view> names;
+  for (const data::Step& step : training_data(settings, samples, 7, 0, 2).steps()) names.push_back(data::name(step));
+  return names;
+}
+
+TEST(Input, ATrainingIsADatasetWithSteps) {
+  using Names = std::vector<std::string_view>;
+  const auto glyphs = data::open_source({.samples = 10});
   Settings settings;
-  settings.set("data.window", "5", "test");
-  EXPECT_EQ(window_of(settings), 0);
+  EXPECT_EQ(steps_of(settings, *glyphs), (Names{"map", "shuffle", "batch", "shard", "repeat", "prefetch"}));
+  settings.set("data.shuffle", "chunks", "test");  // of files, which these are not
+  EXPECT_EQ(steps_of(settings, *glyphs), (Names{"map", "shuffle", "batch", "shard", "repeat", "prefetch"}));
+  settings.set("data.shuffle", "off", "test");
+  EXPECT_EQ(steps_of(settings, *glyphs), (Names{"map", "batch", "shard", "repeat", "prefetch"}));
+
+  const ronde::tests::Folder folder;
+  const auto path = std::filesystem::path(folder.path()) / "a.csv";
+  std::ofstream(path) << "x,class\n1,0\n2,1\n";
+  const auto table = data::open_source({.name = "csv", .path = path.string()});
   settings.set("data.shuffle", "chunks", "test");
-  EXPECT_EQ(window_of(settings), 5);
+  settings.set("data.window", "5", "test");
+  EXPECT_EQ(steps_of(settings, *table),
+            (Names{"select", "random_seed", "map", "shuffle_chunks", "batch", "shard", "repeat", "prefetch"}));
+  const auto steps = training_data(settings, *table, 7, 0, 2).steps();
+  EXPECT_EQ(std::get<data::steps::ShuffleChunks>(steps[3]).window, 5);
 }
 
 }  // namespace
