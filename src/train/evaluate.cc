@@ -1,7 +1,6 @@
 #include "ronde/train/evaluate.h"
 
 #include "ronde/base/log.h"
-#include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -28,14 +27,10 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
   // Running means are each rank's own, unless norms are synchronised: those of rank 0 count, as in a checkpoint.
   parallel::broadcast_buffers(*task.network, session.world());
   task.network->eval();
-  data::Loader loader(samples, {.batch = batch,
-                                .rank = session.rank(),
-                                .ranks = session.size(),
-                                .shuffle = false,
-                                .pipeline = pipeline_of(session)});
+  data::Pipeline batches = evaluation_data(samples, batch, session.rank(), session.size()).open(pipeline_of(session));
   const Precision precision = parse_precision(session.options().precision);
   Tally tally(samples.kind().target, samples.kind().classes);
-  Feed feed(loader, session, task);
+  Feed feed(batches, session, task);
   while (const auto all = feed.next()) {
     const StepBatch part = all->without_stand_ins();
     if (part.size() == 0) continue;

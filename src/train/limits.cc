@@ -15,7 +15,7 @@ namespace {
 
 // The backward pass makes two products for each of the forward pass, and touches what those read and write.
 constexpr double kBackward = 2;
-// Batches of the loader: two ahead, and one that is trained on.
+// Batches of the pipeline: two ahead, and one that is trained on.
 constexpr double kBatchesAhead = 3;
 // What CUDA takes of a GPU's memory for itself and its libraries.
 constexpr double kGpuProgram = 600e6;

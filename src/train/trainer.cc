@@ -1,6 +1,7 @@
 #include "ronde/train/trainer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/clock.h"
@@ -97,29 +98,22 @@ void Trainer::resume() {
 
 Outcome Trainer::run() {
   resume();
-  const TrainingOptions& options = session_.options();
   if (done_ && finished() && judged()) {
     say_complete();
     return outcome_;
   }
-  data::Loader loader(*task_.samples, {.batch = options.batch,
-                                       .rank = session_.rank(),
-                                       .ranks = session_.size(),
-                                       .start = position_,
-                                       .end_epoch = options.epochs,
-                                       .shuffle = options.data.shuffle != "off",
-                                       .window = window_of(options),
-                                       .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
-                                       .pipeline = pipeline_of(session_)});
-  reporter_.begin(done_, position_.epoch, loader.plan().batches());
+  const TrainingOptions& options = session_.options();
+  data::Pipeline batches = training_data(options, *task_.samples, position_.seed, session_.rank(), session_.size())
+                               .open(pipeline_of(session_), position_);
+  reporter_.begin(done_, position_.epoch, task_.samples->size() / options.batch);
   // The job before had no time for it.
   if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
-  if (!finished()) train(loader);
+  if (!finished()) train(batches);
   keep();
   test();
   checkpoint_manager_.finish();
-  reporter_.note_input(loader.stages(), loader.skipped());
-  trace_input(session_, loader.stages(), loader.skipped());
+  reporter_.note_input(batches.stages(), batches.skipped());
+  trace_input(session_, batches.stages(), batches.skipped());
   reporter_.end(outcome_.stopped(), checkpoint_manager_.newest());
   if (outcome_.to_be_continued) {
     require_kept();
@@ -185,14 +179,15 @@ void Trainer::say_why_stopped() const {
             by_itself ? "the same command" : "checkpoint.resume=auto", kToBeContinuedExit);
 }
 
-void Trainer::train(data::Loader& loader) {
+void Trainer::train(data::Pipeline& batches) {
   limit_.other_work_ended(monotonic_now());
-  Feed feed(loader, session_, task_, mixing_);
+  Feed feed(batches, session_, task_, mixing_);
+  const std::vector<AfterStep> after = after_each_step(batches);
   while (!complete()) {
     const auto batch = next_batch(feed);
     if (!batch) break;
     evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1);
-    const bool more = one_step(loader, *batch);
+    const bool more = one_step(*batch, after);
     if (batch->facts.ends_epoch || !more) end_epoch(batch->facts.epoch);
     if (!more || outcome_.stopped() || reached_target()) break;
   }
@@ -205,32 +200,49 @@ std::optional<StepBatch> Trainer::next_batch(Feed& feed) const {
   return feed.next();
 }
 
-bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
+std::vector<Trainer::AfterStep> Trainer::after_each_step(const data::Pipeline& batches) {
+  const auto trace = [this](const StepEnd&, Totals&) {
+    parallel::trace_arena();
+    clock_.step(session_.recorder());
+    memory_.step(session_.recorder());
+  };
+  const auto count_input_wait = [&batches, before = std::chrono::nanoseconds(0)](const StepEnd&, Totals& mine) mutable {
+    const std::chrono::nanoseconds waited = batches.waited();
+    mine.input_wait = std::chrono::duration<double>(waited - std::exchange(before, waited)).count();
+  };
+  const auto ask_to_stop = [this](const StepEnd& step, Totals& mine) {
+    mine.interrupted = interrupt_.asked() ? 1 : 0;
+    limit_.step_ended(monotonic_now());
+    mine.leave = wants_to_leave(step.ends_epoch) ? 1 : 0;
+  };
+  const auto ask_for_checkpoint = [this](const StepEnd& step, Totals& mine) {
+    mine.keep = checkpoint_manager_.due(step.number) ? 1 : 0;
+  };
+  return {trace, count_input_wait, ask_to_stop, ask_for_checkpoint};
+}
+
+bool Trainer::one_step(const StepBatch& batch, const std::vector<AfterStep>& after) {
   const std::int64_t number = ++outcome_.steps;
   tested_ = !task_.validation;
   learner_.step(number, batch);
+  position_ = batch.facts.after;
   // A GPU is to have the next step before anybody waits for what came of this one.
   const std::size_t ahead = stream_.device().is_cuda() ? 1 : 0;
   Totals mine = learner_.finished(ahead).value_or(Totals{});
-  parallel::trace_arena();
-  clock_.step(session_.recorder());
-  memory_.step(session_.recorder());
-  mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
-  input_waited_ = loader.waited();
-  mine.interrupted = interrupt_.asked() ? 1 : 0;
-  limit_.step_ended(monotonic_now());
-  mine.leave = wants_to_leave(batch.facts.ends_epoch || is_last(number)) ? 1 : 0;
-  mine.keep = checkpoint_manager_.due(number) ? 1 : 0;
-  position_ = batch.facts.after;
-  const auto before = totals_.exchange(mine);
-  if (before) see(*before);
-  // Ranks that were asked before the last one was kept may have found it due once more.
-  const bool stale = checkpoint_manager_.goes_by_time() && number - 1 == kept_on_;
-  if (before && before->keep > 0 && !stale) {
-    kept_on_ = number;
-    keep();
+  for (const AfterStep& then : after) then({number, batch.facts.ends_epoch || is_last(number)}, mine);
+  if (const auto before = totals_.exchange(mine)) {
+    see(*before);
+    keep_if_asked(*before, number);
   }
   return !outcome_.stopped() && !is_last(number);
+}
+
+void Trainer::keep_if_asked(const Totals& before, std::int64_t number) {
+  // Ranks that were asked before the last one was kept may have found it due once more.
+  const bool stale = checkpoint_manager_.goes_by_time() && number - 1 == kept_on_;
+  if (before.keep == 0 || stale) return;
+  kept_on_ = number;
+  keep();
 }
 
 // Time is rank 0's affair, which writes and so knows what that takes.

@@ -41,8 +41,20 @@ data::PipelineOptions pipeline_of(const Session& session) {
   return options;
 }
 
-std::int64_t window_of(const TrainingOptions& options) {
-  return options.data.shuffle == "chunks" ? options.data.window : 0;
+data::Dataset training_data(const TrainingOptions& options, const data::Source& samples, std::uint64_t seed, int rank,
+                            int ranks) {
+  data::Dataset ordered = data::from_source(samples);
+  if (options.data.shuffle == "chunks" && samples.stored())
+    ordered = ordered | data::shuffle_chunks(seed, options.data.window);
+  else if (options.data.shuffle != "off")
+    ordered = ordered | data::shuffle(seed);
+  // An epoch's rest is too small for some numbers of ranks.
+  return ordered | data::global_batch(options.batch, data::steps::Last::Drop) |
+         data::shard(rank, ranks) | data::repeat(options.epochs) | data::prefetch();
+}
+
+data::Dataset evaluation_data(const data::Source& samples, std::int64_t batch, int rank, int ranks) {
+  return data::from_source(samples) | data::global_batch(batch) | data::shard(rank, ranks) | data::prefetch();
 }
 
 std::string why_input_waits(const std::vector<data::StageStats>& stages) {

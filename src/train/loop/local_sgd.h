@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <utility>
+
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
@@ -14,5 +17,27 @@ namespace ronde::train {
 // FAILS WITH: as Handle::wait().
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
                       const comm::Group& group);
+
+// When ranks come together: after every so many steps, and before anyone looks at the weights.
+class LocalSgd {
+ public:
+  // `every`: steps (train.sync_every); with 1 nobody steps alone. REQUIRES: network and optimizer outlive this.
+  LocalSgd(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer, comm::Group group,
+           std::int64_t every)
+      : network_(network), optimizer_(optimizer), group_(std::move(group)), every_(every) {}
+
+  bool on() const { return every_ > 1; }
+  // After each step of all ranks. Returns the seconds that it took. FAILS WITH: as Handle::wait().
+  double stepped(std::int64_t number);
+  // All ranks call it, after the same step; nothing happens where they are together. FAILS WITH: as Handle::wait().
+  void sync();
+
+ private:
+  const torch::nn::Module& network_;
+  const torch::optim::Optimizer& optimizer_;
+  const comm::Group group_;
+  const std::int64_t every_;
+  bool apart_ = false;  // ranks have stepped alone since they were together
+};
 
 }  // namespace ronde::train

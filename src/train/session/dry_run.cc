@@ -11,7 +11,7 @@
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/settings/settings.h"
 #include "ronde/comm/socket_bootstrap.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/models/costs.h"
 #include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
@@ -117,9 +117,9 @@ class DryRunner {
   }
 
   data::Batch batch_of(std::int64_t samples) {
-    data::Loader loader(*task_.samples,
-                        {.batch = samples, .end_epoch = 1, .keep_short = false, .pipeline = {.ahead = 1}});
-    if (auto batch = loader.next()) return std::move(*batch);
+    const data::Dataset batches =
+        data::from_source(*task_.samples) | data::shuffle(0) | data::global_batch(samples, data::steps::Last::Drop);
+    if (auto batch = batches.open().next_batch()) return std::move(*batch);
     throw Error::bad_input("{} has {} samples, too few for one step of {}", task_.samples->name(),
                            task_.samples->size(), samples);
   }

@@ -1,10 +1,19 @@
-#include "ronde/trace/file/proto.h"
+#include "ronde/base/wire/proto_writer.h"
 
-namespace ronde::trace::detail {
+namespace ronde {
+
+void ProtoWriter::fixed32(std::uint32_t field, std::uint32_t value) {
+  tag(field, 5);
+  raw_fixed(value, 4);
+}
 
 void ProtoWriter::fixed64(std::uint32_t field, std::uint64_t value) {
   tag(field, 1);
-  for (int i = 0; i < 8; ++i) out_.push_back(static_cast<char>(value >> (8 * i)));  // little-endian on any machine
+  raw_fixed(value, 8);
+}
+
+void ProtoWriter::raw_fixed(std::uint64_t value, int bytes) {  // little-endian on any machine
+  for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<char>(value >> (8 * i)));
 }
 
 void ProtoWriter::bytes(std::uint32_t field, std::string_view value) {
@@ -23,4 +32,4 @@ void ProtoWriter::close(std::size_t length_at) {
   out_[at] = static_cast<char>(length);
 }
 
-}  // namespace ronde::trace::detail
+}  // namespace ronde

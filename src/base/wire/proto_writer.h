@@ -1,13 +1,13 @@
 #pragma once
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace ronde::trace::detail {
+namespace ronde {
 
-// Writes protobuf's wire format at the end of a string: the four forms that a trace needs. Not thread-safe.
+// Writes protobuf's wire format at the end of a string. Not thread-safe.
 //
 //   ProtoWriter out(text);
 //   out.message(11, [&] { out.varint(9, 1); out.bytes(23, "reduce"); });
@@ -19,8 +19,12 @@ class ProtoWriter {
     tag(field, 0);
     raw_varint(value);
   }
+  void fixed32(std::uint32_t field, std::uint32_t value);
   void fixed64(std::uint32_t field, std::uint64_t value);
   void bytes(std::uint32_t field, std::string_view value);
+
+  // A number of those that lie packed in bytes, without a field.
+  void packed(std::uint64_t value) { raw_varint(value); }
 
   // A nested message: what `fill` writes. Messages are short, so one byte is kept for the length and more are made room
   // for only when needed.
@@ -39,9 +43,10 @@ class ProtoWriter {
     for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
     out_.push_back(static_cast<char>(value));
   }
+  void raw_fixed(std::uint64_t value, int bytes);
   void close(std::size_t length_at);
 
   std::string& out_;
 };
 
-}  // namespace ronde::trace::detail
+}  // namespace ronde

@@ -1,5 +1,4 @@
-#include "ronde/data/loader.h"
-
+// Batches of a source as training takes them: Pipeline::next_batch().
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -8,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/data/dataset.h"
 #include "ronde/data/order/order.h"
 #include "ronde/data/testing/folder.h"
 #include "ronde/data/testing/sample.h"
@@ -28,7 +28,7 @@ class Numbers : public Source {
   bool filled_once() const override { return once; }
   void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
     ++reads;
-    if (index == bad) throw Error::bad_input("numbers: sample {} is bad", index);
+    if (index == bad) throw Error::bad_input("it is bad");
     if (pause > 0ns) std::this_thread::sleep_for(pause);
     into.features[0] = static_cast<float>(index);
     into.features[1] = static_cast<float>(epoch);
@@ -50,10 +50,10 @@ struct Seen {
   Batch::Facts facts;
 };
 
-std::vector<Seen> all_of(const Source& source, const LoaderOptions& options) {
+std::vector<Seen> all_of(const Dataset& dataset, std::optional<Position> start = {}) {
   std::vector<Seen> batches;
-  Loader loader(source, options);
-  while (auto batch = loader.next())
+  Pipeline pipeline = dataset.open({}, start);
+  while (auto batch = pipeline.next_batch())
     batches.push_back({{batch->features().begin(), batch->features().end()},
                        {batch->classes().begin(), batch->classes().end()},
                        {batch->flags().begin(), batch->flags().end()},
@@ -67,18 +67,15 @@ void append(Seen& to, const Seen& from) {
   to.flags.insert(to.flags.end(), from.flags.begin(), from.flags.end());
 }
 
-TEST(Loader, GlobalBatchesHoldTheSameBytesForAnyNumberOfRanks) {
+TEST(Batches, GlobalBatchesHoldTheSameBytesForAnyNumberOfRanks) {
   const auto source = open_source({.name = "glyphs", .samples = 103, .resolution = 6});
-  const LoaderOptions options{.batch = 10, .start = {.seed = 9}, .end_epoch = 3};
-  const auto alone = all_of(*source, options);
+  const Dataset batches = from_source(*source) | shuffle(9) | global_batch(10) | repeat(3);
+  const auto alone = all_of(batches);
   ASSERT_EQ(alone.size(), 33u);
   for (const int ranks : {2, 3, 4, 13}) {
     std::vector<Seen> joined(alone.size());
     for (int rank = 0; rank < ranks; ++rank) {
-      LoaderOptions mine = options;
-      mine.rank = rank;
-      mine.ranks = ranks;
-      const auto part = all_of(*source, mine);
+      const auto part = all_of(batches | shard(rank, ranks));
       ASSERT_EQ(part.size(), alone.size()) << "ranks must take the same number of steps";
       for (std::size_t i = 0; i < part.size(); ++i) {
         append(joined[i], part[i]);
@@ -93,12 +90,13 @@ TEST(Loader, GlobalBatchesHoldTheSameBytesForAnyNumberOfRanks) {
   }
 }
 
-TEST(Loader, TargetsOfAnyShapeComeWithTheirSamples) {
+TEST(Batches, TargetsOfAnyShapeComeWithTheirSamples) {
   for (const Target target : {Target::Class, Target::Labels, Target::Mask, Target::Input}) {
     const auto source = open_source({.samples = 20, .classes = 3, .resolution = 6, .target = target});
     Seen joined, expected;
     for (int rank = 0; rank < 3; ++rank)
-      for (const Seen& part : all_of(*source, {.batch = 20, .rank = rank, .ranks = 3})) append(joined, part);
+      for (const Seen& part : all_of(from_source(*source) | shuffle(0) | global_batch(20) | shard(rank, 3)))
+        append(joined, part);
     const Order order(20, 0, 0);
     for (std::int64_t place = 0; place < 20; ++place) {
       const FilledSample sample = sample_of(*source, order[place]);
@@ -113,9 +111,9 @@ TEST(Loader, TargetsOfAnyShapeComeWithTheirSamples) {
   }
 }
 
-TEST(Loader, EveryEpochHasEverySampleOnceInAnOrderOfItsOwn) {
+TEST(Batches, EveryEpochHasEverySampleOnceInAnOrderOfItsOwn) {
   const Numbers source(50);
-  const auto batches = all_of(source, {.batch = 8, .end_epoch = 2});
+  const auto batches = all_of(from_source(source) | shuffle(0) | batch(8) | repeat(2));
   ASSERT_EQ(batches.size(), 14u);
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     const Order order(50, 0, epoch);
@@ -135,13 +133,12 @@ TEST(Loader, EveryEpochHasEverySampleOnceInAnOrderOfItsOwn) {
   }
 }
 
-TEST(Loader, ResumingGivesExactlyTheRest) {
+TEST(Batches, ResumingGivesExactlyTheRest) {
   const Numbers source(23);
-  LoaderOptions options{.batch = 5, .start = {.seed = 3}, .end_epoch = 3};
-  const auto all = all_of(source, options);
+  const Dataset batches = from_source(source) | shuffle(3) | batch(5) | repeat(3);
+  const auto all = all_of(batches);
   for (std::size_t done = 0; done < all.size(); ++done) {
-    options.start = parse_position(to_text(all[done].facts.after));
-    const auto rest = all_of(source, options);
+    const auto rest = all_of(batches, parse_position(to_text(all[done].facts.after)));
     ASSERT_EQ(rest.size(), all.size() - done - 1);
     for (std::size_t i = 0; i < rest.size(); ++i) {
       EXPECT_EQ(rest[i].features, all[done + 1 + i].features);
@@ -150,39 +147,41 @@ TEST(Loader, ResumingGivesExactlyTheRest) {
   }
 }
 
-TEST(Loader, AnotherBatchSizeGoesOnWithTheSamplesThatAreLeft) {
+TEST(Batches, AnotherBatchSizeGoesOnWithTheSamplesThatAreLeft) {
   const Numbers source(20);
+  const Dataset ordered = from_source(source) | shuffle(0);
   Seen used, rest;
   Position at;
   {
-    Loader loader(source, {.batch = 6});
-    const auto first = loader.next();
+    Pipeline pipeline = (ordered | batch(6)).open();
+    const auto first = pipeline.next_batch();
     used.features.assign(first->features().begin(), first->features().end());
     at = first->facts().after;
+    EXPECT_EQ(pipeline.position(), at);
   }
-  for (const Seen& batch : all_of(source, {.batch = 4, .start = at})) append(used, batch);
-  for (const Seen& batch : all_of(source, {.batch = 20})) append(rest, batch);
+  for (const Seen& seen : all_of(ordered | batch(4), at)) append(used, seen);
+  for (const Seen& seen : all_of(ordered | batch(20))) append(rest, seen);
   EXPECT_EQ(used.features, rest.features);
 }
 
-TEST(Loader, EvaluationGoesThroughTheSourceAsItIs) {
+TEST(Batches, EvaluationGoesThroughTheSourceAsItIs) {
   const Numbers source(7);
-  const auto batches = all_of(source, {.batch = 4, .shuffle = false});
+  const auto batches = all_of(from_source(source) | batch(4));
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].labels, (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(batches[1].labels, (std::vector<std::int64_t>{4, 5, 6}));
-  const auto dropped = all_of(source, {.batch = 4, .shuffle = false, .keep_short = false});
+  const auto dropped = all_of(from_source(source) | batch(4, steps::Last::Drop));
   EXPECT_EQ(dropped.size(), 1u);
 }
 
-TEST(Loader, MemoryIsAlignedUsedAgainAndMayOutliveTheLoader) {
+TEST(Batches, MemoryIsAlignedUsedAgainAndMayOutliveThePipeline) {
   const Numbers source(1000);
   std::optional<Batch> kept;
   std::vector<const float*> places;
   {
-    Loader loader(source, {.batch = 10, .shuffle = false, .pipeline = {.ahead = 2}});
-    kept = loader.next();
-    while (auto batch = loader.next()) {
+    Pipeline pipeline = (from_source(source) | batch(10)).open({.ahead = 2});
+    kept = pipeline.next_batch();
+    while (auto batch = pipeline.next_batch()) {
       const float* place = batch->features().data();
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place) % 64, 0u);
       if (std::ranges::find(places, place) == places.end()) places.push_back(place);
@@ -193,54 +192,55 @@ TEST(Loader, MemoryIsAlignedUsedAgainAndMayOutliveTheLoader) {
   EXPECT_EQ(kept->features()[6], 3.0f);
 }
 
-TEST(Loader, WhoeverKeepsAllBatchesIsNotStuck) {
+TEST(Batches, WhoeverKeepsAllBatchesIsNotStuck) {
   const Numbers source(100);
-  Loader loader(source, {.batch = 10, .shuffle = false, .pipeline = {.ahead = 1}});
+  Pipeline pipeline = (from_source(source) | batch(10)).open({.ahead = 1});
   std::vector<Batch> all;
-  while (auto batch = loader.next()) all.push_back(std::move(*batch));
+  while (auto batch = pipeline.next_batch()) all.push_back(std::move(*batch));
   ASSERT_EQ(all.size(), 10u);
   for (std::size_t b = 0; b < 10; ++b) EXPECT_EQ(all[b].features()[0], static_cast<float>(10 * b));
 }
 
-TEST(Loader, ErrorsOfTheSourceArriveAfterTheBatchesBefore) {
+TEST(Batches, ErrorsOfTheSourceArriveAfterTheBatchesBefore) {
   Numbers source(10);
   source.bad = 7;
-  Loader loader(source, {.batch = 3, .shuffle = false});
-  EXPECT_TRUE(loader.next());
-  EXPECT_TRUE(loader.next());
-  EXPECT_EQ(message_of([&] { loader.next(); }), "numbers: sample 7 is bad");
-  EXPECT_EQ(message_of([&] { loader.next(); }), "numbers: sample 7 is bad") << "also when asked again";
+  Pipeline pipeline = (from_source(source) | batch(3)).open();
+  EXPECT_TRUE(pipeline.next_batch());
+  EXPECT_TRUE(pipeline.next_batch());
+  const std::string expected = "numbers, sample 7: it is bad (set data.on_error=skip to leave out such samples)";
+  EXPECT_EQ(message_of([&] { pipeline.next_batch(); }), expected);
+  EXPECT_EQ(message_of([&] { pipeline.next_batch(); }), expected) << "also when asked again";
 }
 
-TEST(Loader, MayGoWhileItsThreadIsBlockedOrAtWork) {
+TEST(Batches, MayGoWhileItsThreadIsBlockedOrAtWork) {
   Numbers source(1'000'000);
-  { Loader unused(source, {.batch = 1}); }
+  { const Pipeline unused = (from_source(source) | shuffle(0) | batch(1)).open(); }
   {
-    Loader full(source, {.batch = 1});
-    EXPECT_TRUE(full.next());
+    Pipeline full = (from_source(source) | shuffle(0) | batch(1)).open();
+    EXPECT_TRUE(full.next_batch());
     std::this_thread::sleep_for(5ms);  // its thread waits for room
   }
   source.pause = 1ms;
   const auto before = std::chrono::steady_clock::now();
-  { Loader busy(source, {.batch = 100'000}); }
+  { const Pipeline busy = (from_source(source) | shuffle(0) | batch(100'000)).open(); }
   EXPECT_LT(std::chrono::steady_clock::now() - before, 10s) << "one batch would take more than 100 s";
 }
 
-TEST(Loader, CountsTheTimeThatIsWaitedForInput) {
+TEST(Batches, CountsTheTimeThatIsWaitedForInput) {
   Numbers slow(4);
   slow.pause = 20ms;
-  Loader loader(slow, {.batch = 1});
-  while (loader.next()) {
+  Pipeline pipeline = (from_source(slow) | batch(1)).open();
+  while (pipeline.next_batch()) {
   }
-  EXPECT_GE(loader.waited(), 60ms);
+  EXPECT_GE(pipeline.waited(), 60ms);
 }
 
-TEST(Loader, WhatIsFilledOnceIsNotFilledAgain) {
+TEST(Batches, WhatIsFilledOnceIsNotFilledAgain) {
   Numbers source(1000);
   source.once = true;
-  Loader loader(source, {.batch = 10, .pipeline = {.ahead = 2}});
+  Pipeline pipeline = (from_source(source) | shuffle(0) | batch(10)).open({.ahead = 2});
   int batches = 0;
-  while (auto batch = loader.next()) {
+  while (auto batch = pipeline.next_batch()) {
     ++batches;
     EXPECT_EQ(batch->classes()[5], static_cast<std::int64_t>(batch->features()[10]) % 7);
   }
@@ -248,34 +248,46 @@ TEST(Loader, WhatIsFilledOnceIsNotFilledAgain) {
   EXPECT_LE(source.reads, 50);
 }
 
-TEST(Loader, RanksWithoutAnySampleStillGetTheirBatches) {
+TEST(Batches, AnOrderThatIsNotShuffledKeepsTheSeedOfItsPosition) {
+  const Numbers source(6);
+  const auto rest = all_of(from_source(source) | batch(2), Position{.position = 4, .seed = 12});
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].labels, (std::vector<std::int64_t>{4, 5}));
+  EXPECT_EQ(rest[0].facts.after.seed, 12u);
+}
+
+TEST(Batches, RanksWithoutAnySampleStillGetTheirBatches) {
   const Numbers source(2);
-  const auto batches = all_of(source, {.batch = 2, .rank = 3, .ranks = 4, .end_epoch = 2});
+  const auto batches = all_of(from_source(source) | batch(2) | shard(3, 4) | repeat(2));
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].facts.local.size(), 0);
   EXPECT_EQ(batches[0].facts.global.size(), 2);
-  EXPECT_TRUE(all_of(Numbers(0), {.batch = 2}).empty());
+  const Numbers none(0);
+  EXPECT_TRUE(all_of(from_source(none) | batch(2)).empty());
 }
 
-TEST(Loader, RefusesWhatCannotBe) {
+TEST(Batches, RefusesWhatCannotBe) {
   const Numbers source(10);
-  EXPECT_EQ(message_of([&] { Loader(source, {.batch = 0}); }), "batch size must be at least 1, got 0");
-  EXPECT_EQ(message_of([&] { Loader(source, {.rank = 2, .ranks = 2}); }), "rank 2 is out of range for 2 ranks");
-  EXPECT_EQ(message_of([&] { Loader(source, {.start = {.position = 11}}); }),
+  const Dataset numbers = from_source(source);
+  EXPECT_EQ(message_of([&] { (numbers | batch(2)).open({}, Position{.position = 11}); }),
             "'numbers' with 10 samples cannot continue from epoch=0 position=11 seed=0");
-  EXPECT_EQ(message_of([&] { Loader(source, {.batch = 11, .keep_short = false}); }),
+  EXPECT_EQ(message_of([&] { (numbers | batch(11, steps::Last::Drop)).open(); }),
             "'numbers' has 10 samples, fewer than one batch of 11");
+  const auto same = [](Sample sample) { return sample; };
+  for (const Dataset& other : {numbers, numbers | map(same) | batch(2), numbers | batch(2) | map_batch(same)})
+    EXPECT_NE(message_of([&] { other.open().next_batch(); }).find("needs batches that a decoder fills"),
+              std::string::npos);
 }
 
-TEST(Loader, RecordsItsWork) {
+TEST(Batches, RecordsItsWork) {
   const Folder folder;
   const auto file = folder.path() / "trace";
   {
     trace::Recorder recorder({.file = file});
     const Numbers source(10);
     const trace::Scope scope(recorder, "training");
-    Loader loader(source, {.batch = 5, .pipeline = {.recorder = &recorder}});
-    while (loader.next()) {
+    Pipeline pipeline = (from_source(source) | batch(5)).open({.recorder = &recorder});
+    while (pipeline.next_batch()) {
     }
   }
   std::ifstream in(file, std::ios::binary);

@@ -1,4 +1,4 @@
-#include "ronde/data/picture/plan.h"
+#include "ronde/data/picture/crop_plan.h"
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ int up(int value, int by) {
 
 }  // namespace
 
-Plan plan_for(const Window& crop, const Header& header, int side) {
-  Plan plan;
+CropPlan plan_for(const Window& crop, const Header& header, int side) {
+  CropPlan plan;
   const int least = std::min(crop.width, crop.height);
   if (header.format == Format::Jpeg)
     while (plan.shrink < 8 && least >= 2 * plan.shrink * side) plan.shrink *= 2;

@@ -1,4 +1,4 @@
-#include "ronde/data/pipeline/plan.h"
+#include "ronde/data/pipeline/step_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ bool is(const Step& step) {
 }
 
 bool on_order(const Step& step) {
-  return is<Shuffle, ShuffleChunks, SplitOff, Take, Skip, Shard>(step);
+  return is<Select, Shuffle, ShuffleChunks, SplitOff, Take, Skip, Shard>(step);
 }
 
 void check_counts(const Step& step) {
@@ -27,6 +27,8 @@ void check_counts(const Step& step) {
     throw Error::bad_input("shard({0}, {1}): rank {0} is out of range for {1} ranks", shard->rank, shard->ranks);
   if (const auto* take = std::get_if<Take>(&step); take && take->samples < 0)
     throw Error::bad_input("take({}): the number must not be negative", take->samples);
+  if (const auto* select = std::get_if<Select>(&step); select && select->samples < 0)
+    throw Error::bad_input("select({}): the number must not be negative", select->samples);
   if (const auto* skip = std::get_if<Skip>(&step); skip && skip->samples < 0)
     throw Error::bad_input("skip({}): the number must not be negative", skip->samples);
   if (const auto* split = std::get_if<SplitOff>(&step);
@@ -41,7 +43,7 @@ void check_counts(const Step& step) {
     throw Error::bad_input("interleave: the number of datasets must be at least 1, got {}", interleave->cycle);
 }
 
-void add_order(Plan& plan, const Step& step) {
+void add_order(StepPlan& plan, const Step& step) {
   if (plan.batch) {
     if (const auto* shard = std::get_if<Shard>(&step)) {
       if (plan.part)
@@ -54,27 +56,28 @@ void add_order(Plan& plan, const Step& step) {
     }
     return;
   }
-  const bool first = plan.order.empty();
-  if (is<ShuffleChunks>(step) && !first)
+  if (is<Select>(step) && !plan.order.empty())
+    throw Error::bad_input("select must come before the other steps on the order: it names samples as stored");
+  if (is<ShuffleChunks>(step) && !std::ranges::all_of(plan.order, is<Select, SplitOff>))
     throw Error::bad_input(
-        "shuffle_chunks must come before the other steps that change the order: it goes by the positions of samples in "
-        "files");
-  if (is<SplitOff>(step) && std::ranges::any_of(plan.order, [](const Step& one) { return !is<SplitOff>(one); }))
+        "shuffle_chunks must come before the other steps that change the order, except select and split: it goes by "
+        "the positions of samples in files");
+  if (is<SplitOff>(step) && !std::ranges::all_of(plan.order, is<Select, SplitOff>))
     throw Error::bad_input(
         "split must come before shuffle, take, skip and shard: it selects from the samples as stored");
   plan.order.push_back(step);
 }
 
-void note_seed(Plan& plan, const Step& step) {
-  if (plan.seed != 0) return;
+void note_seed(StepPlan& plan, const Step& step) {
+  if (plan.seed.value_or(0) != 0) return;
   if (const auto* shuffle = std::get_if<Shuffle>(&step)) plan.seed = shuffle->seed;
   if (const auto* chunks = std::get_if<ShuffleChunks>(&step)) plan.seed = chunks->seed;
   if (const auto* buffer = std::get_if<ShuffleBuffer>(&step)) plan.seed = buffer->seed;
 }
 
 // Steps on a stream; `batched`: what it gives are batches.
-void add_rest(Plan& plan, const Step& step, bool& batched) {
-  if (is<Shuffle, ShuffleChunks, SplitOff>(step))
+void add_rest(StepPlan& plan, const Step& step, bool& batched) {
+  if (is<Select, Shuffle, ShuffleChunks, SplitOff>(step))
     throw Error::bad_input(
         "{} needs samples by index, but comes after a step that makes a stream: use shuffle_buffer there, or move it "
         "to the front",
@@ -96,16 +99,19 @@ void add_rest(Plan& plan, const Step& step, bool& batched) {
 
 }  // namespace
 
-Plan make_plan(const std::vector<Step>& steps, bool by_index) {
-  Plan plan;
+StepPlan make_plan(const std::vector<Step>& steps, bool by_index) {
+  StepPlan plan;
   bool barrier = !by_index, batched = false;
+  std::optional<std::uint64_t> draw_seed;
   for (const Step& step : steps) {
     check_counts(step);
     note_seed(plan, step);
     if (const auto* repeat = std::get_if<Repeat>(&step)) {
       if (repeat->epochs < 0)
         throw Error::bad_input("repeat({}): give the number of epochs, or 0 to repeat forever", repeat->epochs);
-      plan.epochs = repeat->epochs > 0 ? repeat->epochs : Plan::kForEver;
+      plan.epochs = repeat->epochs > 0 ? repeat->epochs : StepPlan::kForEver;
+    } else if (const auto* random = std::get_if<RandomSeed>(&step)) {
+      draw_seed = random->seed;
     } else if (const auto* prefetch = std::get_if<Prefetch>(&step)) {
       plan.ahead = prefetch->batches;
     } else if (!barrier && on_order(step)) {
@@ -121,13 +127,16 @@ Plan make_plan(const std::vector<Step>& steps, bool by_index) {
       add_rest(plan, step, batched);
     }
   }
+  plan.draw_seed = draw_seed.value_or(plan.seed.value_or(0));
   return plan;
 }
 
 std::string_view name(const Step& step) {
   constexpr auto kNames = std::to_array<std::string_view>(
-      {"shuffle", "shuffle_chunks", "shuffle_buffer", "shard", "take", "skip", "repeat", "split", "batch", "map", "map",
-       "map_batch", "filter", "flat_map", "interleave", "unbatch", "cache", "prefetch", "to_device"});
+      {"select", "random_seed", "shuffle",  "shuffle_chunks", "shuffle_buffer", "shard",
+       "take",   "skip",        "repeat",   "split",          "batch",          "map",
+       "map",    "map_batch",   "filter",   "flat_map",       "interleave",     "unbatch",
+       "cache",  "prefetch",    "to_device"});
   static_assert(kNames.size() == std::variant_size_v<Step>);
   return kNames[step.index()];
 }

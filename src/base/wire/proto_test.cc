@@ -1,8 +1,8 @@
-#include "ronde/trace/file/proto.h"
+#include "ronde/base/wire/proto_writer.h"
 
 #include <gtest/gtest.h>
 
-namespace ronde::trace::detail {
+namespace ronde {
 namespace {
 
 using namespace std::string_literals;
@@ -25,6 +25,8 @@ TEST(ProtoWriter, WritesVarints) {
 
 TEST(ProtoWriter, WritesFixedAndBytes) {
   EXPECT_EQ(written([](auto& out) { out.fixed64(1, 0x0102030405060708); }), "\x09\x08\x07\x06\x05\x04\x03\x02\x01"s);
+  EXPECT_EQ(written([](auto& out) { out.fixed32(1, 0x01020304); }), "\x0d\x04\x03\x02\x01"s);
+  EXPECT_EQ(written([](auto& out) { out.packed(150); }), "\x96\x01"s);
   EXPECT_EQ(written([](auto& out) { out.bytes(2, "testing"); }), "\x12\x07testing"s);
 }
 
@@ -40,4 +42,4 @@ TEST(ProtoWriter, NestsMessagesOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace ronde::trace::detail
+}  // namespace ronde

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
-namespace ronde::trace::detail {
+namespace ronde {
 
 // Takes the fields of a message in protobuf's wire format one after the other, without believing any length. What is no
-// such message ends it, and ok() tells. Made to be fast: a trace has tens of millions of messages.
+// such message ends it, and ok() tells. Made to be fast: a trace has tens of millions of messages. Points into bytes of
+// the caller. Not thread-safe.
 //
 //   for (ProtoCursor at(bytes); at.next();) if (at.field() == 8) time = at.number();
 class ProtoCursor {
@@ -89,4 +91,4 @@ class ProtoCursor {
   std::string_view bytes_ = {};
 };
 
-}  // namespace ronde::trace::detail
+}  // namespace ronde
