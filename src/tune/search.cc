@@ -332,12 +332,16 @@ bool Search::failed(int number, const std::string& error) {
   return false;
 }
 
-void Search::interrupted() {
-  for (Trial& trial : state_->trials)
-    if (trial.state == TrialState::Running) {
-      state_->set(trial, TrialState::Pending);
-      state_->pending.push_back(trial.number);
-    }
+void Search::interrupted(int number) {
+  Trial& trial = state_->trials[static_cast<std::size_t>(number)];
+  if (trial.state != TrialState::Running) return;
+  state_->set(trial, TrialState::Pending);
+  state_->pending.push_back(number);
+}
+
+void Search::set_limits(int samples, int max_failures) {
+  state_->options.samples = samples;
+  state_->options.max_failures = max_failures;
 }
 
 const SearchOptions& Search::options() const {

@@ -76,8 +76,11 @@ class Search {
   void ended(int trial);
   // It failed. True: it will be started again, from its checkpoint if it has one.
   bool failed(int trial, const std::string& error);
-  // Those that run now do not any more: their job has ended. They will be started again.
-  void interrupted();
+  // It does not run any more, since its job has ended; it will be started again, from its checkpoint if it has one.
+  void interrupted(int trial);
+
+  // More samples than before, or fewer: a search that goes on in another job may be longer.
+  void set_limits(int samples, int max_failures);
 
   const SearchOptions& options() const;
   const Space& space() const;
