@@ -80,7 +80,7 @@ struct Search::State {
   std::deque<int> pending;    // made, or to be tried again
   std::vector<Change> changes;
   std::size_t sample = 0, grid_point = 0;  // of the trial that is made next
-  std::set<int> paused;
+  std::set<int> paused, stop_when_paused;
   int running = 0;
 
   void set(Trial& trial, TrialState now) {
@@ -102,6 +102,7 @@ struct Search::State {
   void take_others();
   void end(Trial& trial, TrialState how);
   void stop_paused(Trial& trial);
+  void start_again(Trial& trial);
   Report report_of(const Trial& trial) const;
   void fill_in(const Trial& trial, Json& result, double seconds) const;
   bool meets_stop(const Json& result) const;
@@ -264,11 +265,6 @@ Decision Search::report(int number, Json& result, double seconds) {
   state.take_others();
   if (!state.options.can_save && decision.kind != Decision::Kind::Stop) decision = {};
   trial.stopped_early = decision.kind == Decision::Kind::Stop;
-  if (decision.kind == Decision::Kind::Pause) {
-    state.set(trial, TrialState::Paused);
-    trial.seconds += seconds;
-    trial.last_result["time_since_restore"] = 0.0;
-  }
   if (decision.kind == Decision::Kind::Exploit) trial.config = decision.config;
   result["done"] = decision.kind == Decision::Kind::Stop;
   return decision;
@@ -277,7 +273,10 @@ Decision Search::report(int number, Json& result, double seconds) {
 void Search::State::take_others() {
   for (auto& [number, decision] : scheduler->others()) {
     Trial& trial = trials[static_cast<std::size_t>(number)];
-    if (decision.kind == Decision::Kind::Stop && trial.state == TrialState::Paused) stop_paused(trial);
+    if (decision.kind == Decision::Kind::Stop && trial.state == TrialState::Paused)
+      stop_paused(trial);
+    else if (decision.kind == Decision::Kind::Stop)
+      stop_when_paused.insert(number);  // it is saving its checkpoint
     if (decision.kind == Decision::Kind::Exploit) trial.config = decision.config;
     changes.push_back({number, std::move(decision)});
   }
@@ -286,6 +285,13 @@ void Search::State::take_others() {
 void Search::State::stop_paused(Trial& trial) {
   trial.stopped_early = true;
   end(trial, TrialState::Terminated);
+}
+
+// What it did after its last checkpoint is done again.
+void Search::State::start_again(Trial& trial) {
+  trial.reports = trial.checkpoint.empty() ? 0 : trial.checkpoint_reports;
+  set(trial, TrialState::Pending);
+  pending.push_back(trial.number);
 }
 
 std::vector<Search::Change> Search::changes() {
@@ -307,7 +313,17 @@ void Search::State::end(Trial& trial, TrialState how) {
 }
 
 void Search::saved(int trial, std::string checkpoint) {
-  state_->trials[static_cast<std::size_t>(trial)].checkpoint = std::move(checkpoint);
+  Trial& saved = state_->trials[static_cast<std::size_t>(trial)];
+  saved.checkpoint = std::move(checkpoint);
+  saved.checkpoint_reports = saved.reports;
+}
+
+void Search::paused(int number) {
+  Trial& trial = state_->trials[static_cast<std::size_t>(number)];
+  trial.seconds += trial.last_result.value("time_since_restore", 0.0);
+  trial.last_result["time_since_restore"] = 0.0;
+  state_->set(trial, TrialState::Paused);
+  if (state_->stop_when_paused.erase(number) > 0) state_->stop_paused(trial);
 }
 
 void Search::ended(int number) {
@@ -323,8 +339,7 @@ bool Search::failed(int number, const std::string& error) {
   trial.error = error;
   ++trial.failures;
   if (state.options.max_failures < 0 || trial.failures <= state.options.max_failures) {
-    state.set(trial, TrialState::Pending);
-    state.pending.push_back(number);
+    state.start_again(trial);
     return true;
   }
   state.end(trial, TrialState::Error);
@@ -334,9 +349,7 @@ bool Search::failed(int number, const std::string& error) {
 
 void Search::interrupted(int number) {
   Trial& trial = state_->trials[static_cast<std::size_t>(number)];
-  if (trial.state != TrialState::Running) return;
-  state_->set(trial, TrialState::Pending);
-  state_->pending.push_back(number);
+  if (trial.state == TrialState::Running) state_->start_again(trial);
 }
 
 void Search::set_limits(int samples, int max_failures) {

@@ -72,6 +72,8 @@ class Search {
 
   // It has saved a checkpoint, which the program knows by this name.
   void saved(int trial, std::string checkpoint);
+  // It has paused, as a decision wanted; its checkpoint has been saved.
+  void paused(int trial);
   // It ended by itself, or as a decision wanted.
   void ended(int trial);
   // It failed. True: it will be started again, from its checkpoint if it has one.

@@ -29,6 +29,7 @@ struct Trial {
   int failures = 0;
   std::string error = {};       // the last one
   std::string checkpoint = {};  // the newest, as the program named it; empty: none
+  int checkpoint_reports = 0;   // when it was saved
   double seconds = 0;           // of training, over all its starts
 };
 

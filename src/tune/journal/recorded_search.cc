@@ -76,6 +76,8 @@ void RecordedSearch::apply(const Json& line) {
     search_->report(trial_of(line), result, line.at("seconds").get<double>());
   } else if (op == "saved") {
     search_->saved(trial_of(line), line.at("checkpoint").get<std::string>());
+  } else if (op == "paused") {
+    search_->paused(trial_of(line));
   } else if (op == "ended") {
     search_->ended(trial_of(line));
   } else if (op == "failed") {
@@ -146,6 +148,13 @@ void RecordedSearch::saved(int trial, const std::string& checkpoint) {
   step([&] {
     journal_.append({{"op", "saved"}, {"trial", trial}, {"checkpoint", checkpoint}});
     search_->saved(trial, checkpoint);
+  });
+}
+
+void RecordedSearch::paused(int trial) {
+  step([&] {
+    journal_.append({{"op", "paused"}, {"trial", trial}});
+    search_->paused(trial);
   });
 }
 

@@ -23,6 +23,7 @@ class RecordedSearch {
   Search::Next next();
   Decision report(int trial, Json& result, double seconds);
   void saved(int trial, const std::string& checkpoint);
+  void paused(int trial);
   void ended(int trial);
   bool failed(int trial, const std::string& error);
   // What was decided about trials that do not run here.

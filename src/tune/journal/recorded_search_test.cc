@@ -54,8 +54,9 @@ std::vector<std::string> run(RecordedSearch& search, int slots, int reports = 1 
     Json result = {{"score", objective(trial.config, trial.reports + 1)}};
     const Decision decision = search.report(number, result, 0.5 * trial.reports);
     events.push_back(fmt::format("{} at {} {}", number, trial.reports, name(decision.kind)));
-    if (decision.save) search.saved(number, fmt::format("checkpoint {}", trial.reports));
+    search.saved(number, fmt::format("checkpoint {}", trial.reports));
     if (decision.kind == Decision::Kind::Stop) search.ended(number);
+    if (decision.kind == Decision::Kind::Pause) search.paused(number);
     if (decision.kind == Decision::Kind::Continue || decision.kind == Decision::Kind::Exploit)
       running.push_back(number);
     for (const auto& change : search.changes())
