@@ -104,7 +104,6 @@ struct Search::State {
   void stop_paused(Trial& trial);
   void start_again(Trial& trial);
   Report report_of(const Trial& trial) const;
-  void fill_in(const Trial& trial, Json& result, double seconds) const;
   bool meets_stop(const Json& result) const;
 };
 
@@ -225,13 +224,15 @@ Report Search::State::report_of(const Trial& trial) const {
   return report;
 }
 
-void Search::State::fill_in(const Trial& trial, Json& result, double seconds) const {
-  if (!result.contains("training_iteration")) result["training_iteration"] = trial.reports;
+Json Search::filled_in(int number, Json result, double seconds) const {
+  const Trial& trial = state_->trials[static_cast<std::size_t>(number)];
+  if (!result.contains("training_iteration")) result["training_iteration"] = trial.reports + 1;
   result["time_this_iter_s"] =
       seconds - (trial.last_result.is_object() ? trial.last_result.value("time_since_restore", 0.0) : 0.0);
   result["time_since_restore"] = seconds;
   result["time_total_s"] = trial.seconds + seconds;
   result["trial_id"] = fmt::format("{:05d}", trial.number);
+  return result;
 }
 
 bool Search::State::meets_stop(const Json& result) const {
@@ -246,8 +247,8 @@ bool Search::State::meets_stop(const Json& result) const {
 Decision Search::report(int number, Json& result, double seconds) {
   State& state = *state_;
   Trial& trial = state.trials[static_cast<std::size_t>(number)];
+  result = filled_in(number, std::move(result), seconds);
   ++trial.reports;
-  state.fill_in(trial, result, seconds);
   trial.last_result = result;
   Observation& observation = state.observations[static_cast<std::size_t>(number)];
   if (!state.options.metric.empty()) {

@@ -60,7 +60,9 @@ class Search {
   // A slot is free. `config`: of a replayed trial, what it was; otherwise it is drawn.
   Next next(const Json* config = nullptr);
 
-  // A result of a running trial. `result` gets what is filled in: trial_id, training_iteration, done and the like.
+  // A result of a running trial with what is filled in: trial_id, training_iteration, the times. Changes nothing.
+  Json filled_in(int trial, Json result, double seconds_since_start) const;
+  // It has come. `result` is filled in, and gets "done".
   // Whether the trial is to end, pause or go on elsewhere.
   Decision report(int trial, Json& result, double seconds_since_start);
   // What a report or an end decided about other trials, which do not run: they have been stopped, or go on changed.

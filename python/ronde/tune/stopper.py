@@ -111,9 +111,7 @@ class TrialPlateauStopper(Stopper):
 class ExperimentPlateauStopper(Stopper):
     """Ends the search when the best values have not changed for `patience` results."""
 
-    def __init__(
-        self, metric: str, std: float = 0.001, top: int = 10, mode: str = "min", patience: int = 0
-    ) -> None:
+    def __init__(self, metric: str, std: float = 0.001, top: int = 10, mode: str = "min", patience: int = 0) -> None:
         if mode not in ("min", "max"):
             raise ValueError(f"mode must be 'min' or 'max', got {mode!r}")
         self._metric, self._std, self._top, self._mode, self._patience = metric, std, top, mode, patience

@@ -164,12 +164,12 @@ class Run {
 
   void report(Slot& slot, const Json& message) {
     const int number = slot.trial;
-    if (const std::string checkpoint = message.value("checkpoint", ""); !checkpoint.empty()) saved(slot, checkpoint);
-    Json result = message.at("result");
+    const double seconds = std::chrono::duration<double>(Clock::now() - slot.start).count();
+    Json result = search_.search().filled_in(number, message.at("result"), seconds);
     if (options_.stops && options_.stops(trial(number), result)) result["done"] = true;
-    Decision decision =
-        search_.report(number, result, std::chrono::duration<double>(Clock::now() - slot.start).count());
+    const Decision decision = search_.report(number, result, seconds);
     is_changed_ = true;
+    if (const std::string checkpoint = message.value("checkpoint", ""); !checkpoint.empty()) saved(slot, checkpoint);
     files_.write(trial(number), result);
     if (options_.stops && options_.stops(trial(number), Json())) is_over_ = true;
     for (const auto& change : search_.changes()) take_change(change);
