@@ -27,8 +27,9 @@ TEST(Input, SaysWhichStageLimitsAndWhatToDo) {
 }
 
 std::vector<std::string_view> steps_of(const TrainingOptions& options, const data::Source& samples) {
+  const data::Dataset dataset = training_data(options, samples, 7, 0, 2);
   std::vector<std::string_view> names;
-  for (const data::Step& step : training_data(options, samples, 7, 0, 2).steps()) names.push_back(data::name(step));
+  for (const data::Step& step : dataset.steps()) names.push_back(data::name(step));
   return names;
 }
 
