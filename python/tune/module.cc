@@ -20,7 +20,9 @@ namespace ronde::tune {
 namespace {
 
 // Values cross as JSON text: Python's own parser makes dicts and lists of it.
-std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json parse(const std::string& text) {
   try {
@@ -35,11 +37,9 @@ std::chrono::nanoseconds seconds(double value) {
 }
 
 Json facts_of(const Trial& trial) {
-  return {{"number", trial.number},       {"config", trial.config},
-          {"state", name(trial.state)},   {"last_result", trial.last_result},
-          {"reports", trial.reports},     {"error", trial.error},
-          {"failures", trial.failures},   {"checkpoint", trial.checkpoint},
-          {"stopped_early", trial.stopped_early}};
+  return {{"number", trial.number},           {"config", trial.config},         {"state", name(trial.state)},
+          {"last_result", trial.last_result}, {"reports", trial.reports},       {"error", trial.error},
+          {"failures", trial.failures},       {"checkpoint", trial.checkpoint}, {"stopped_early", trial.stopped_early}};
 }
 
 // A search in a folder, as Tuner.fit() uses it.
@@ -144,9 +144,9 @@ PYBIND11_MODULE(_tune, module) {
           "run",
           [](PythonSearch& self, int slots, double trial_timeout, double time_budget, double deadline,
              py::object start_worker, py::object stops, py::object show, py::object warn, py::object interrupted) {
-            return self.run(slots, trial_timeout, time_budget, deadline,
-                            {std::move(start_worker), std::move(stops), std::move(show), std::move(warn),
-                             std::move(interrupted)});
+            return self.run(
+                slots, trial_timeout, time_budget, deadline,
+                {std::move(start_worker), std::move(stops), std::move(show), std::move(warn), std::move(interrupted)});
           },
           py::kw_only(), py::arg("slots"), py::arg("trial_timeout"), py::arg("time_budget"), py::arg("deadline"),
           py::arg("start_worker"), py::arg("stops"), py::arg("show"), py::arg("warn"), py::arg("interrupted"))

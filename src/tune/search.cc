@@ -80,7 +80,8 @@ struct Search::State {
   std::deque<int> pending;    // made, or to be tried again
   std::vector<Change> changes;
   std::size_t sample = 0, grid_point = 0;  // of the trial that is made next
-  std::set<int> paused, stop_when_paused;
+  std::set<int> paused;
+  std::map<int, bool> stop_when_paused;  // whether that is early
   int running = 0;
 
   void set(Trial& trial, TrialState now) {
@@ -101,7 +102,7 @@ struct Search::State {
   int add(const Json* replayed);
   void take_others();
   void end(Trial& trial, TrialState how);
-  void stop_paused(Trial& trial);
+  void stop_paused(Trial& trial, bool early);
   void start_again(Trial& trial);
   Report report_of(const Trial& trial) const;
   bool meets_stop(const Json& result) const;
@@ -209,7 +210,7 @@ Search::Next Search::next(const Json* config) {
   }
   if (state.running > 0) return {Next::Kind::Wait};
   // Nothing runs that could decide about those that are paused: they have been as far as the scheduler lets them.
-  while (!state.paused.empty()) state.stop_paused(state.trials[static_cast<std::size_t>(*state.paused.begin())]);
+  while (!state.paused.empty()) state.stop_paused(state.trials[static_cast<std::size_t>(*state.paused.begin())], true);
   return {Next::Kind::Finished};
 }
 
@@ -265,7 +266,7 @@ Decision Search::report(int number, Json& result, double seconds) {
   Decision decision = state.scheduler->on_report(state.report_of(trial));
   state.take_others();
   if (!state.options.can_save && decision.kind != Decision::Kind::Stop) decision = {};
-  trial.stopped_early = decision.kind == Decision::Kind::Stop;
+  trial.stopped_early = decision.kind == Decision::Kind::Stop && !decision.is_complete;
   if (decision.kind == Decision::Kind::Exploit) trial.config = decision.config;
   result["done"] = decision.kind == Decision::Kind::Stop;
   return decision;
@@ -275,16 +276,16 @@ void Search::State::take_others() {
   for (auto& [number, decision] : scheduler->others()) {
     Trial& trial = trials[static_cast<std::size_t>(number)];
     if (decision.kind == Decision::Kind::Stop && trial.state == TrialState::Paused)
-      stop_paused(trial);
+      stop_paused(trial, !decision.is_complete);
     else if (decision.kind == Decision::Kind::Stop)
-      stop_when_paused.insert(number);  // it is saving its checkpoint
+      stop_when_paused[number] = !decision.is_complete;  // it is saving its checkpoint
     if (decision.kind == Decision::Kind::Exploit) trial.config = decision.config;
     changes.push_back({number, std::move(decision)});
   }
 }
 
-void Search::State::stop_paused(Trial& trial) {
-  trial.stopped_early = true;
+void Search::State::stop_paused(Trial& trial, bool early) {
+  trial.stopped_early = early;
   end(trial, TrialState::Terminated);
 }
 
@@ -324,7 +325,7 @@ void Search::paused(int number) {
   trial.seconds += trial.last_result.value("time_since_restore", 0.0);
   trial.last_result["time_since_restore"] = 0.0;
   state_->set(trial, TrialState::Paused);
-  if (state_->stop_when_paused.erase(number) > 0) state_->stop_paused(trial);
+  if (const auto stop = state_->stop_when_paused.extract(number)) state_->stop_paused(trial, stop.mapped());
 }
 
 void Search::ended(int number) {

@@ -198,27 +198,40 @@ def test_a_trial_that_fails_costs_itself_alone(tune, tmp_path):
 
 def test_population_based_training_copies_weights(tune, tmp_path):
     learner = trainable_class(tune)
-    slow = learner.step
+    step, save = learner.step, learner.save_checkpoint
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
 
-    def step(self):
-        time.sleep(0.01)
-        return slow(self)
+    def wait_until(condition):
+        for _ in range(4000):
+            if condition():
+                return
+            time.sleep(0.005)
 
-    learner.step = step
+    def meet(self):
+        # How quick each is does not matter: after two steps all wait for each other, after four for a checkpoint.
+        if self.iteration == 2:
+            (meeting / str(os.getpid())).touch()
+            wait_until(lambda: len(list(meeting.iterdir())) >= min(4, len(os.sched_getaffinity(0))))
+        if self.iteration == 4:
+            wait_until((tmp_path / "saved").exists)
+        return step(self)
+
+    def save_and_tell(self, folder):
+        (tmp_path / "saved").touch()
+        return save(self, folder)
+
+    learner.step, learner.save_checkpoint = meet, save_and_tell
     scheduler = tune.schedulers.PopulationBasedTraining(
         time_attr="training_iteration", perturbation_interval=2, hyperparam_mutations={"lr": [0.001]}
     )
+    space = {"lr": tune.grid_search([1.0, 0.001])}
     grid = search(
-        tune,
-        tmp_path,
-        learner,
-        {"lr": tune.grid_search([0.001, 0.001, 0.001, 1.0])},
-        scheduler=scheduler,
-        stop={"training_iteration": 40},
+        tune, tmp_path, learner, space, scheduler=scheduler, stop={"training_iteration": 40}, max_concurrent_trials=2
     ).fit()
-    # What the slow ones have beyond 40 slow steps came with the weights of the fast one.
-    assert grid[3].metrics["score"] > 30
-    assert max(each.metrics["score"] for each in list(grid)[:3]) > 1
+    # What the slow one has beyond 40 slow steps came with the weights of the fast one.
+    assert max(each.metrics["score"] for each in grid) > 30
+    assert min(each.metrics["score"] for each in grid) > 1
 
 
 def test_stoppers(tune, tmp_path):
@@ -341,6 +354,20 @@ def test_wrong_words_are_refused(tune, tmp_path):
         search(tune, tmp_path, linear, {"x": 2}, name="same").fit()
     with pytest.raises(RuntimeError, match="inside of a trial"):
         tune.report({"score": 1})
+
+
+def test_tpe_looks_near_good_values(tune, tmp_path):
+    searcher = tune.search.OptunaSearch(seed=1)
+    grid = search(
+        tune,
+        tmp_path,
+        lambda config: {"score": -abs(config["x"] - 7)},
+        {"x": tune.uniform(0, 100)},
+        num_samples=60,
+        search_alg=searcher,
+    ).fit()
+    late = [each.config["x"] for each in list(grid)[30:]]
+    assert sum(abs(x - 7) < 10 for x in late) > 15  # by chance: 5
 
 
 def test_it_needs_no_torch(package_env):

@@ -46,6 +46,34 @@ class BasicVariantGenerator(Searcher):
         )
 
 
+class OptunaSearch(Searcher):
+    """Tree-structured Parzen estimators, Optuna's default: draws near the best tenth of the trials so far."""
+
+    name = "tpe"
+
+    def __init__(
+        self,
+        metric: str | None = None,
+        mode: str | None = None,
+        points_to_evaluate: Sequence[dict[str, Any]] | None = None,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        n_ei_candidates: int = 24,
+        multivariate: bool = True,
+        constant_liar: bool = True,
+    ) -> None:
+        super().__init__(
+            metric,
+            mode,
+            points_to_evaluate,
+            seed,
+            n_startup_trials=n_startup_trials,
+            n_ei_candidates=n_ei_candidates,
+            multivariate=multivariate,
+            constant_liar=constant_liar,
+        )
+
+
 def ConcurrencyLimiter(searcher: Searcher, max_concurrent: int, batch: bool = False) -> Searcher:  # noqa: N802
     """The same searcher with at most so many trials at once."""
     if batch:
@@ -54,7 +82,12 @@ def ConcurrencyLimiter(searcher: Searcher, max_concurrent: int, batch: bool = Fa
     return searcher
 
 
-_NAMES = {"variant_generator": BasicVariantGenerator, "random": BasicVariantGenerator}
+_NAMES = {
+    "variant_generator": BasicVariantGenerator,
+    "random": BasicVariantGenerator,
+    "optuna": OptunaSearch,
+    "tpe": OptunaSearch,
+}
 
 
 def create_searcher(search_alg: str, **options: Any) -> Searcher:

@@ -112,8 +112,8 @@ class Tuner:
         cores = len(os.sched_getaffinity(0))
         each = max(1.0, getattr(self._trainable, "ronde_resources", {}).get("cpu", 1))
         slots = max(1, int(cores // each))
-        limits = [self._tune.max_concurrent_trials, self._searcher.max_concurrent or None]
-        return min([slots, *(limit for limit in limits if limit)]) if any(limits) else slots
+        limits = [self._tune.max_concurrent_trials, self._searcher.max_concurrent]
+        return min([slots, *(limit for limit in limits if limit)])
 
     def _options(self, slots: int) -> dict[str, Any]:
         scheduler, searcher = self._scheduler, self._searcher

@@ -28,11 +28,14 @@ class Learner : public Trainable {
       std::ofstream(config_["mark"].get<std::string>()) << "x";
       ::raise(SIGKILL);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(config_.value("pause_ms", 0)));
+    if (config_.contains("meet")) meet(config_["meet"].get<std::string>(), ++steps_);
     work_ += config_.value("lr", 0.1);
     return {{"score", 1 - std::exp(-work_)}, {"work", work_}};
   }
-  void save(const std::filesystem::path& folder) override { std::ofstream(folder / "work") << work_; }
+  void save(const std::filesystem::path& folder) override {
+    std::ofstream(folder / "work") << work_;
+    if (config_.contains("meet")) std::ofstream(config_["meet"].get<std::string>() + "/saved") << "x";
+  }
   void load(const std::filesystem::path& folder) override { std::ifstream(folder / "work") >> work_; }
   bool reset(const Json& config) override {
     config_ = config;
@@ -41,8 +44,20 @@ class Learner : public Trainable {
   }
 
  private:
+  // So that it does not matter how quick each process is: after two steps all four wait for each other, and after four
+  // for somebody's checkpoint.
+  static void meet(const std::filesystem::path& place, int step) {
+    if (step == 3) std::ofstream(place / fmt::format("process {}", ::getpid())) << "x";
+    const auto may_go_on = [&] {
+      const auto files = std::distance(std::filesystem::directory_iterator(place), {});
+      return step < 3 || (step < 5 ? files >= 4 : std::filesystem::exists(place / "saved"));
+    };
+    for (int i = 0; i < 10'000 && !may_go_on(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+
   Json config_;
   double work_ = 0;
+  int steps_ = 0;
 };
 
 class RunnerDeathTest : public ::testing::Test {  // forks
@@ -125,7 +140,10 @@ TEST_F(RunnerDeathTest, PausedTrialsGoOnFromTheirCheckpoints) {
 }
 
 TEST_F(RunnerDeathTest, ExploitingTakesOverTheWeights) {
-  SearchOptions wanted = search_options({{"lr", {{"grid_search", {0.01, 0.01, 0.01, 0.8}}}}, {"pause_ms", 2}}, 1);
+  const auto meeting = folder_.path() / "meeting";
+  std::filesystem::create_directories(meeting);
+  SearchOptions wanted =
+      search_options({{"lr", {{"grid_search", {0.01, 0.01, 0.01, 0.8}}}}, {"meet", meeting.string()}}, 1);
   wanted.stop = {{"training_iteration", 30}};
   wanted.slots = 4;
   wanted.scheduler = "pbt";

@@ -80,9 +80,9 @@ Decision Bands::halve(Bracket& bracket, int reporting) {
       return {};
     }
     for (const auto& [trial, score] : bracket.scores)
-      if (trial != reporting) others_.emplace_back(trial, Decision{.kind = Decision::Kind::Stop});
+      if (trial != reporting) others_.emplace_back(trial, Decision{.kind = Decision::Kind::Stop, .is_complete = true});
     bracket.scores.clear();
-    return {.kind = Decision::Kind::Stop};
+    return {.kind = Decision::Kind::Stop, .is_complete = true};
   }
   std::vector<std::pair<double, int>> ranked;  // best first; equal scores: the earlier trial
   for (const auto& [trial, score] : bracket.scores) ranked.emplace_back(std::isnan(*score) ? HUGE_VAL : -*score, trial);

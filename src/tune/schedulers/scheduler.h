@@ -22,7 +22,8 @@ struct Decision {
     Exploit,  // go on with the weights of `source` and with `config`
   };
   Kind kind = Kind::Continue;
-  bool save = false;  // a checkpoint first: others may exploit it
+  bool save = false;         // a checkpoint first: others may exploit it
+  bool is_complete = false;  // Stop: it has had all the time that there is, and was not too weak
   int source = -1;
   Json config = nullptr;
 

@@ -45,7 +45,8 @@ class Asha : public Scheduler {
   }
 
   Decision on_report(const Report& report) override {
-    const bool goes_on = !(stop_last_ && report.time >= longest_) && record(report);
+    if (stop_last_ && report.time >= longest_) return {.kind = Decision::Kind::Stop, .is_complete = true};
+    const bool goes_on = record(report);
     return {.kind = goes_on ? Decision::Kind::Continue : Decision::Kind::Stop};
   }
 

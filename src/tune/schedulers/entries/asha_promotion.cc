@@ -35,7 +35,7 @@ class AshaPromotion : public Scheduler {
   }
 
   Decision on_report(const Report& report) override {
-    if (report.time >= longest_) return {.kind = Decision::Kind::Stop};
+    if (report.time >= longest_) return {.kind = Decision::Kind::Stop, .is_complete = true};
     const bool reached = record(report);
     return {.kind = reached ? Decision::Kind::Pause : Decision::Kind::Continue, .save = reached};
   }
