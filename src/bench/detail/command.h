@@ -54,7 +54,8 @@ inline double ninth_tenth(std::vector<double> values) {
 
 // What a contestant answers: microseconds; and where it times rounds one by one, their median and ninth tenth.
 struct Timing {
-  Timing(double us) : us(us) {}  // NOLINT(google-explicit-constructor): most contestants answer with one number
+  // NOLINTNEXTLINE(google-explicit-constructor): most contestants answer with one number
+  Timing(double microseconds) : us(microseconds) {}
   double us;
   std::optional<double> p50_us = {}, p90_us = {};
 };
