@@ -71,7 +71,8 @@ struct Statistics {
   std::uint64_t tunings = 0;           // by autotune: how often it has changed something
   std::uint64_t control_messages = 0;  // sent by this rank to agree
   std::uint64_t control_bytes = 0;     //
-  std::uint64_t wake_ups = 0;          // of the engine's thread
+  std::uint64_t wake_ups = 0;          // of the engine's thread,
+  std::uint64_t caller_wake_ups = 0;   // and of threads of the program that sleep in a call in its place
   // Of the thread that watches sockets.
   std::uint64_t watchdog_wake_ups = 0;
 };

@@ -156,6 +156,8 @@ def test_control(bench):
         assert max(row["silent_messages_per_s"], row["silent_wake_ups_per_s"]) <= 10, row
         assert row["silent_watchdog_wake_ups_per_s"] <= 10, row
         assert (row["idle_messages"], row["idle_wake_ups"]) == (0, 0), row
+        if row["nodes"] == 1:
+            assert row["wake_ups_per_call"] == 0, row
         assert row["messages_per_step"] == pytest.approx(row["messages_per_bucket"] * row["buckets"])
 
 

@@ -30,7 +30,7 @@ Report run_python(const Options& options) {
     nlohmann::ordered_json row = {{"ranks", ranks}, {"tensors", tensors}, {"bytes", kBytes}};
     for (const char* name : detail::kSmallTensorPeers) row[std::string(name) + "_us"] = nullptr;
     for (std::size_t i = 0; i < heats.size(); ++i)
-      if (medians[i]) row[heats[i].name + "_us"] = *medians[i] / tensors;
+      if (medians[i]) row[heats[i].name + "_us"] = medians[i]->us / tensors;
     if (tensors == 4000 && row["python_us"].is_number())
       report.bars.push_back(
           {"python_us", "4,000 tensors by name: a tensor, waited for", row["python_us"], kMostUs, false});

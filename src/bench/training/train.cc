@@ -59,7 +59,7 @@ struct Race {
     const auto medians = detail::take_turns(heats, {.what = "step"}, turns);
     Times times;
     for (std::size_t i = 0; i < heats.size(); ++i)
-      if (medians[i]) times[heats[i].name] = *medians[i];
+      if (medians[i]) times[heats[i].name] = medians[i]->us;
     return times;
   }
 

@@ -43,7 +43,8 @@ struct BareLink::Impl {
                                {.ranks = first(bootstrap.size()),
                                 .areas = areas_of_all(bootstrap, *peers.node, until),
                                 .tuning = {.algorithm = detail::inter_node_by_name(options.algorithm)}})),
-        spin_policy(detail::SpinPolicy::for_ranks(static_cast<int>(peers.ranks.size()), peers.cpus, !peers.mesh)) {}
+        spin_policy(detail::SpinPolicy::for_ranks(static_cast<int>(peers.ranks.size()), peers.cpus, !peers.mesh)
+                        .in_a_call(static_cast<int>(peers.ranks.size()))) {}
 
   void pump() const {
     if (peers.mesh) peers.mesh->pump();

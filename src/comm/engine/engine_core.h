@@ -29,8 +29,9 @@
 
 namespace ronde::comm::detail {
 
-// What the Engine is made of. Its work belongs to whoever holds the token: mostly the engine's own thread; or a thread
-// that waits for a request, which then does the work itself instead of waking another.
+// What the Engine is made of. Its work belongs to whoever holds the token: a thread of the program that waits for a
+// request does it itself, large moves included, and sleeps in the place of the engine's thread where there is nothing
+// to do; the engine's thread works while no thread of the program waits.
 //
 // Nothing is missed. Submitters put into the inbox under its lock, and ring the rank's doorbell unless the engine has
 // said that it does not care yet. Who gives up the token first says that rings are needed, then looks once more whether
@@ -137,9 +138,12 @@ class EngineCore {
   bool drain() RONDE_REQUIRES(token_);
   void add_group(const std::shared_ptr<GroupCore>& group) RONDE_REQUIRES(token_);
   bool anything_to_do(GroupCore::Effort effort = GroupCore::Effort::All) RONDE_REQUIRES(token_);
-  std::uint32_t get_ready_to_sleep(bool for_now = false) RONDE_REQUIRES(token_);
+  void get_ready_to_sleep(bool for_now = false) RONDE_REQUIRES(token_);
   void drive(const Ticket& ticket) RONDE_RELEASE(token_);
+  void sleep_in_call(const Ticket& ticket, Deadline& next_check) RONDE_REQUIRES(token_);
   void give_up_token() RONDE_RELEASE(token_);
+  void wake_caller_if_done() RONDE_REQUIRES(token_);
+  bool nobody_looks_at_the_clock() RONDE_REQUIRES(token_);
   void check_stalls() RONDE_REQUIRES(token_);
   bool anything_pending() const RONDE_REQUIRES(token_);
   bool must_look_often() const RONDE_REQUIRES(token_);
@@ -151,6 +155,7 @@ class EngineCore {
 
   void run(const std::stop_token& stop);
   Deadline next_look() RONDE_REQUIRES(token_);
+  Deadline look_while_pending() RONDE_REQUIRES(token_);
 
   // Departures and the network; engine_departures.cc.
   bool pump() RONDE_REQUIRES(token_);
@@ -176,8 +181,9 @@ class EngineCore {
   ProcessEnd* const process_end_;  // the bootstrap's, if it has one
   int leaves_by_ = -1;             // what the process's end knows this by
   Peers peers_;
-  const SpinPolicy spin_policy_;
-  std::size_t status_offset_ = 0;  // in everyone's arena
+  const SpinPolicy spin_policy_;         // of the engine's thread, which may share a core with the program,
+  const SpinPolicy caller_spin_policy_;  // and of a thread that has nothing to do but to wait
+  std::size_t status_offset_ = 0;        // in everyone's arena
   Statistics statistics_ RONDE_GUARDED_BY(token_);
   int wanted_ RONDE_GUARDED_BY(token_) = 0;
   const std::shared_ptr<ProgramClock> clock_ = std::make_shared<ProgramClock>();  // outlives this with the tickets
@@ -185,6 +191,9 @@ class EngineCore {
 
   Mutex token_;
   std::atomic<bool> thread_wants_ = false;  // the engine's thread waits for the token
+  // What a thread of the program waits for, asleep in the place of the engine's thread: rings wake that thread. None:
+  // they wake the engine's.
+  const Ticket* sleeper_ RONDE_GUARDED_BY(token_) = nullptr;
   std::vector<std::shared_ptr<GroupCore>> groups_ RONDE_GUARDED_BY(token_);
   std::shared_ptr<GroupCore> world_;
 

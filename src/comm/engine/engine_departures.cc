@@ -178,7 +178,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   }
   if (last_words && last_words->empty()) finish_rounds(Deadline::after(kLastWords));
   thread_.request_stop();
-  node().wake_self();
+  node().wake_self(Node::Sleeper::Engine);
   thread_.join();
   const Lock lock(token_);
   guarded([&] {
@@ -198,6 +198,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
     token_.assert_held();
     return !leaving || say_goodbye(*leaving);
   });
+  wake_caller_if_done();
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   peers_.mesh.reset();

@@ -165,6 +165,7 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
     group.nccl_path().allreduce_now(what, made, done);
   } catch (const Error& error) {  // once NCCL is given up here, nothing may go another way than on other members
     if (!group.nccl_path().connected()) group.fail(error);
+    wake_caller_if_done();
     throw;
   }
 }
@@ -211,10 +212,11 @@ void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
     for (const Tickets& unit : units)
       if (!unit.empty() && put_into_inbox(unit, now)) matters = true;
     fresh_.store(true, std::memory_order_release);
-    start_clock = std::exchange(sleeps_for_good_, false);
+    // Who waits at once looks at the clock as well.
+    start_clock = !waits_at_once && std::exchange(sleeps_for_good_, false);
   }
   if (matters && !waits_at_once) nudge();
-  if (start_clock) node().wake_self();
+  if (start_clock) node().wake_self(Node::Sleeper::Engine);
 }
 
 // Does it matter to the engine at once?
