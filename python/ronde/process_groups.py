@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import atexit
 import datetime
+import importlib
+import json
 import os
 import socket
 import struct
@@ -26,7 +28,8 @@ def register() -> None:
     """Makes the backend known to torch.distributed. May be called again."""
     try:
         import torch.distributed as dist
-        from torch.distributed import rendezvous
+
+        rendezvous = importlib.import_module("torch.distributed.rendezvous")  # a function has that name too
     except ImportError:
         return
     if not dist.is_available() or hasattr(dist.Backend, "RONDE"):
@@ -59,7 +62,7 @@ def _create(options: Any, _backend_options: Any) -> Any:
         return _begin(options.store, options.group_rank, options.group_size, timeout)
     if _Current.groups is None or not _Current.groups.running():
         raise RuntimeError("a group of backend 'ronde' needs a default process group of backend 'ronde'")
-    return _Current.groups.group(options.store, ranks, options.group_rank, timeout)
+    return _Current.groups.group(ranks, options.group_rank, timeout)
 
 
 def _begin(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Any:
@@ -71,7 +74,7 @@ def _begin(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Any
     if first:
         _tell_why(sys.excepthook)
         atexit.register(_end)
-    return _Current.groups.world(store, rank, size, timeout)
+    return _Current.groups.world(rank, size, timeout)
 
 
 def _end() -> None:
@@ -155,17 +158,11 @@ def _serve_store(core: Any, rank: int, size: int, timeout: datetime.timedelta) -
             use_libuv=False,
         )
         places = [("127.0.0.1", port)] if alone else [(name, port) for name in _addresses()]
-    told = core.tell_all(repr(places) if rank == 0 else "")[0]
+    told = core.tell_all(json.dumps(places) if rank == 0 else "")[0]
     if served is not None:
         return served
-    host, port = _reachable(_parsed(told))
+    host, port = _reachable(json.loads(told))
     return TCPStore(host, port, size, False, timeout, wait_for_workers=False)
-
-
-def _parsed(text: str) -> list[tuple[str, int]]:
-    import ast
-
-    return ast.literal_eval(text)
 
 
 def _addresses() -> list[str]:
@@ -176,7 +173,9 @@ def _addresses() -> list[str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
             try:
-                answer = fcntl.ioctl(any_socket.fileno(), 0x8915, struct.pack("256s", name.encode()[:15]))  # SIOCGIFADDR
+                answer = fcntl.ioctl(
+                    any_socket.fileno(), 0x8915, struct.pack("256s", name.encode()[:15])
+                )  # SIOCGIFADDR
             except OSError:  # it has none
                 continue
             address = socket.inet_ntoa(answer[20:24])
@@ -190,8 +189,10 @@ def _reachable(places: list[tuple[str, int]]) -> tuple[str, int]:
         return places[0]
     for place in places:
         try:
-            with socket.create_connection(place, timeout=2):
+            with socket.create_connection((place[0], place[1]), timeout=2):
                 return place
         except OSError:
             continue
-    raise ConnectionError(f"cannot reach rank 0's store at any of {', '.join(f'{host}:{port}' for host, port in places)}")
+    raise ConnectionError(
+        f"cannot reach rank 0's store at any of {', '.join(f'{host}:{port}' for host, port in places)}"
+    )

@@ -121,9 +121,9 @@ class Engine {
   void drop_group(const Group& group);
 
   // The same for the members alone: the other ranks need not know of it. `members` is a way by which the members meet,
-  // each with its place in `ranks`; it is used once. `number`, from 1 on, is the same on all members, and no other group
-  // that was made so in this job has it.
-  // FAILS WITH: BadInput (ranks or a number that cannot be, or this rank is not a member); as the bootstrap's exchange.
+  // each with its place in `ranks`; it is used once. `number`, from 1 on, is the same on all members, and no other
+  // group that was made so in this job has it. FAILS WITH: BadInput (ranks or a number that cannot be, or this rank is
+  // not a member); as the bootstrap's exchange.
   Group make_group_among(std::vector<int> ranks, std::uint32_t number, Bootstrap& members);
   // This rank gives its part of such a group back. REQUIRES: no member uses it any more.
   // FAILS WITH: BadInput when this rank has requests on their way in it, or for a group that was made in another way.

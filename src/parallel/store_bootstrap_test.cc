@@ -114,7 +114,8 @@ TEST(StoreBootstrap, InAStoreThatThereIs) {
       return bootstrap->exchange(fmt::format("{} in {}", rank, life), soon());
     });
     for (const Blobs& blobs : results)
-      EXPECT_EQ(blobs, (Blobs{fmt::format("0 in {}", life), fmt::format("1 in {}", life), fmt::format("2 in {}", life)}));
+      EXPECT_EQ(blobs,
+                (Blobs{fmt::format("0 in {}", life), fmt::format("1 in {}", life), fmt::format("2 in {}", life)}));
   }
   EXPECT_EQ(store->getTimeout(), 123s);
   const auto alone = store_bootstrap(store, {.rank = 0, .size = 2, .host = "", .prefix = "other"});

@@ -15,9 +15,9 @@ import ronde.torch.distributed
 dist.init_process_group("ronde")
 one = torch.ones(3)
 dist.all_reduce(one)
-odd = dist.new_group(list(range(1, dist.get_world_size(), 2)))
-if dist.get_rank() % 2:
-    dist.all_reduce(one, group=odd)
+even = dist.new_group(list(range(0, dist.get_world_size(), 2)))
+if dist.get_rank() % 2 == 0:
+    dist.all_reduce(one, group=even)
 dist.distributed_c10d._get_default_store().set(f"from {dist.get_rank()}", "x")
 dist.distributed_c10d._get_default_store().wait([f"from {i}" for i in range(dist.get_world_size())])
 dist.barrier()
@@ -39,6 +39,9 @@ def expect(done: subprocess.CompletedProcess, ranks: int) -> None:
 
 def test_under_ronde_run(python_job, program):
     expect(python_job(3, str(program)), 3)
+    # Where a program, or whoever starts it, has no use for torchrun's variables; and by nodes of its own.
+    program.write_text("import os\nfor name in ('MASTER_ADDR', 'MASTER_PORT'):\n    del os.environ[name]\n" + PROGRAM)
+    expect(python_job(2, str(program), flags=("--topology-pretend-nodes", "2")), 2)
     expect(python_job(1, str(program)), 1)
 
 
@@ -56,9 +59,7 @@ def test_under_torchrun(package_env, program, tmp_path):
     if not torchrun.exists():
         pytest.skip("torchrun is not beside this Python")
     words = [torchrun, "--nproc-per-node", "2", str(program)]
-    done = subprocess.run(
-        words, env=package_env, cwd=tmp_path, capture_output=True, text=True, timeout=TEST_TIMEOUT
-    )
+    done = subprocess.run(words, env=package_env, cwd=tmp_path, capture_output=True, text=True, timeout=TEST_TIMEOUT)
     expect(done, 2)
 
 

@@ -40,7 +40,7 @@ def data_parallel():
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
     model = DistributedDataParallel(torch.nn.Linear(32, 32))
-    model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     model(torch.full((2, 32), float(rank))).sum().backward()
     assert model.module.weight.grad[0, 0].item() == size - 1
     model = DistributedDataParallel(torch.nn.Linear(64, 64))

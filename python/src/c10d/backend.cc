@@ -28,12 +28,11 @@ void check_pairs(const char* call, std::size_t outputs, std::size_t inputs) {
 
 }  // namespace
 
-Backend::Backend(std::shared_ptr<Job> job, std::optional<Job::Made> made, Store store, const Place& place,
+Backend::Backend(std::shared_ptr<Job> job, std::optional<Job::Made> made, const Place& place,
                  std::chrono::milliseconds timeout)
     : ::c10d::Backend(place.rank, place.size),
       job_(std::move(job)),
       made_(std::move(made)),
-      store_(std::move(store)),
       place_(place),
       group_(made_ ? made_->group : job_->world()),
       timeout_(timeout) {}
@@ -44,7 +43,8 @@ c10::intrusive_ptr<Backend::Options> Backend::getBackendOptions() {
   return c10::make_intrusive<Options>("ronde", timeout_.load());
 }
 
-// --- from a call to requests ------------------------------------------------------------------------------------------
+// --- from a call to requests
+// ------------------------------------------------------------------------------------------
 
 Backend::Calls Backend::start(const Call& call, const std::function<Transfer()>& transfer) {
   try {
@@ -82,12 +82,12 @@ Backend::Calls Backend::endCoalescing() {
   return start({OpType::COALESCED, "ronde:coalesced", ::c10d::kUnsetTimeout}, [&] { return std::move(all); });
 }
 
-// --- collectives ------------------------------------------------------------------------------------------------------
+// --- collectives
+// ------------------------------------------------------------------------------------------------------
 
 Backend::Calls Backend::broadcast(Tensors& tensors, const ::c10d::BroadcastOptions& options) {
-  return start({OpType::BROADCAST, "ronde:broadcast", options.timeout}, [&] {
-    return c10d_backend::broadcast(only("broadcast", tensors), static_cast<int>(options.rootRank));
-  });
+  return start({OpType::BROADCAST, "ronde:broadcast", options.timeout},
+               [&] { return c10d_backend::broadcast(only("broadcast", tensors), static_cast<int>(options.rootRank)); });
 }
 
 Backend::Calls Backend::allreduce(Tensors& tensors, const ::c10d::AllreduceOptions& options) {
@@ -181,18 +181,18 @@ Backend::Calls Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& inp
 
 Backend::Calls Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                         const ::c10d::ReduceScatterOptions& options) {
-  return start({OpType::REDUCE_SCATTER_TENSOR_COALESCED, "ronde:reduce_scatter_tensor_coalesced", options.timeout}, [&] {
-    check_pairs("reduce_scatter_tensor_coalesced", outputs.size(), inputs.size());
-    Transfer all;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      all.append(reduce_scatter_from(place_, outputs[i], inputs[i], options.reduceOp));
-    return all;
-  });
+  return start({OpType::REDUCE_SCATTER_TENSOR_COALESCED, "ronde:reduce_scatter_tensor_coalesced", options.timeout},
+               [&] {
+                 check_pairs("reduce_scatter_tensor_coalesced", outputs.size(), inputs.size());
+                 Transfer all;
+                 for (std::size_t i = 0; i < inputs.size(); ++i)
+                   all.append(reduce_scatter_from(place_, outputs[i], inputs[i], options.reduceOp));
+                 return all;
+               });
 }
 
 Backend::Calls Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits,
-                                      std::vector<std::int64_t>& input_splits,
-                                      const ::c10d::AllToAllOptions& options) {
+                                      std::vector<std::int64_t>& input_splits, const ::c10d::AllToAllOptions& options) {
   return start({OpType::ALLTOALL_BASE, "ronde:all_to_all_single", options.timeout},
                [&] { return alltoall_rows(place_, output, input, output_splits, input_splits); });
 }
@@ -202,13 +202,14 @@ Backend::Calls Backend::alltoall(Tensors& outputs, Tensors& inputs, const ::c10d
                [&] { return c10d_backend::alltoall(place_, outputs, inputs); });
 }
 
-// --- from one to one --------------------------------------------------------------------------------------------------
+// --- from one to one
+// --------------------------------------------------------------------------------------------------
 
 // Messages of one tag come in order. Those of tag 0 have no name and match by their order; others have names that never
 // come again, so any number of them can be on their way.
 std::string Backend::name_of(int tag, int peer, bool outgoing) {
   if (tag == 0) return {};
-  const std::lock_guard lock(tags_mutex_);
+  const Lock lock(tags_mutex_);
   return fmt::format("tag {} message {}", tag, tags_[{tag, peer, outgoing}]++);
 }
 
@@ -222,54 +223,82 @@ Backend::Calls Backend::recv(Tensors& tensors, int from, int tag) {
                [&] { return receive(only("recv", tensors), name_of(tag, from, false), from); });
 }
 
-// --- meeting ----------------------------------------------------------------------------------------------------------
+Backend::Calls Backend::recvAnysource(Tensors&, int) {
+  throw_as_torch(Error::bad_input("recv: the backend 'ronde' cannot receive from any rank: name the one that sends"));
+}
+
+// --- meeting
+// ----------------------------------------------------------------------------------------------------------
 
 Backend::Calls Backend::barrier(const ::c10d::BarrierOptions& options) {
   return start({OpType::BARRIER, "ronde:barrier", options.timeout}, [] { return c10d_backend::barrier(); });
 }
 
-// By the store, so that it says who is missing even where the engine of a rank does not answer.
+namespace {
+
+// A barrier by the store, so that it says who is missing even where the engine of a rank does not answer. Rank 0 waits
+// for all, and all wait for what it says.
+class MonitoredBarrier {
+ public:
+  MonitoredBarrier(const Store& store, std::string key, const Place& place, std::chrono::milliseconds timeout)
+      : store_(store), key_(std::move(key)), place_(place), timeout_(timeout), until_(Deadline::after(timeout)) {}
+
+  void arrive() const {
+    store_->set(key_of(place_.rank), std::vector<std::uint8_t>{1});
+    if (!comes(go())) {
+      throw Error(Error::Kind::Timeout, fmt::format("monitored barrier: rank {} waited {} for rank 0 of the group, "
+                                                    "which waits for all ranks",
+                                                    place_.rank, format_duration(timeout_)));
+    }
+    const std::vector<std::uint8_t> said = store_->get(go());
+    const std::string text(said.begin(), said.end());
+    if (text != kAllCame) throw Error(Error::Kind::Timeout, text);
+  }
+
+  void wait_for_all(bool after_the_first_too) const {
+    std::vector<std::string> missing;
+    for (int rank = 1; rank < place_.size && (missing.empty() || after_the_first_too); ++rank)
+      if (!comes(key_of(rank))) missing.push_back(std::to_string(rank));
+    const std::string text =
+        missing.empty()
+            ? kAllCame
+            : fmt::format("monitored barrier: {} {} of the group did not arrive within {}",
+                          missing.size() == 1 ? "rank" : "ranks", join(missing, ", "), format_duration(timeout_));
+    store_->set(go(), std::vector<std::uint8_t>(text.begin(), text.end()));
+    if (!missing.empty()) throw Error(Error::Kind::Timeout, text);
+  }
+
+ private:
+  static constexpr const char* kAllCame = "all came";
+  std::string key_of(int rank) const { return fmt::format("{}/{}", key_, rank); }
+  std::string go() const { return key_ + "/go"; }
+  bool comes(const std::string& key) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until_.left());
+    try {
+      store_->wait({key}, std::max(std::chrono::milliseconds(1), left));
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
+
+  const Store& store_;
+  const std::string key_;
+  const Place place_;
+  const std::chrono::milliseconds timeout_;
+  const Deadline until_;
+};
+
+}  // namespace
+
 void Backend::monitoredBarrier(const ::c10d::BarrierOptions& options, bool wait_for_all) {
   try {
     job_->check_running();
     const auto timeout = options.timeout == ::c10d::kUnsetTimeout ? timeout_.load() : options.timeout;
-    const std::string key = fmt::format("ronde/monitored barrier {}", monitored_++), go = key + "/go";
-    const auto of = [&](int rank) { return fmt::format("{}/{}", key, rank); };
-    const Deadline until = Deadline::after(timeout);
-    const auto left = [&] {
-      return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(*until.left()));
-    };
-    if (place_.rank != 0) {
-      store_->set(of(place_.rank), std::vector<std::uint8_t>{1});
-      try {
-        store_->wait({go}, left());
-      } catch (const c10::Error&) {
-        throw Error(Error::Kind::Timeout,
-                    fmt::format("monitored barrier: rank {} waited {} for rank 0, which waits for all ranks", place_.rank,
-                                format_duration(timeout)),
-                    {.ranks = {group_.ranks()[0]}});
-      }
-      const std::vector<std::uint8_t> text = store_->get(go);
-      if (text.size() > 1) throw Error(Error::Kind::Timeout, std::string(text.begin(), text.end()));
-      return;
-    }
-    std::vector<int> missing;
-    for (int rank = 1; rank < place_.size; ++rank) {
-      try {
-        store_->wait({of(rank)}, left());
-      } catch (const c10::Error&) {
-        missing.push_back(rank);
-        if (!wait_for_all) break;
-      }
-    }
-    std::vector<std::string> names;
-    for (const int rank : missing) names.push_back(std::to_string(rank));
-    const std::string text =
-        missing.empty() ? "+"
-                        : fmt::format("monitored barrier: {} {} did not arrive within {}",
-                                      missing.size() == 1 ? "rank" : "ranks", join(names, ", "), format_duration(timeout));
-    store_->set(go, std::vector<std::uint8_t>(text.begin(), text.end()));
-    if (!missing.empty()) throw Error(Error::Kind::Timeout, text, {.ranks = missing});
+    const std::string key =
+        fmt::format("ronde/{}/monitored barrier {}.{}", job_->number(), made_ ? made_->number : 0, monitored_++);
+    const MonitoredBarrier barrier(job_->store(), key, place_, timeout);
+    place_.rank == 0 ? barrier.wait_for_all(wait_for_all) : barrier.arrive();
   } catch (const Error& error) {
     throw_as_torch(error);
   }

@@ -21,7 +21,7 @@ namespace ronde::python::c10d_backend {
 class Backend final : public ::c10d::Backend {
  public:
   // No `made`: the world.
-  Backend(std::shared_ptr<Job> job, std::optional<Job::Made> made, Store store, const Place& place,
+  Backend(std::shared_ptr<Job> job, std::optional<Job::Made> made, const Place& place,
           std::chrono::milliseconds timeout);
   ~Backend() override;
 
@@ -55,6 +55,7 @@ class Backend final : public ::c10d::Backend {
   Calls alltoall(Tensors& outputs, Tensors& inputs, const ::c10d::AllToAllOptions& options) override;
   Calls send(Tensors& tensors, int to, int tag) override;
   Calls recv(Tensors& tensors, int from, int tag) override;
+  Calls recvAnysource(Tensors& tensors, int tag) override;
   Calls barrier(const ::c10d::BarrierOptions& options) override;
   void monitoredBarrier(const ::c10d::BarrierOptions& options, bool wait_for_all) override;
 
@@ -81,7 +82,6 @@ class Backend final : public ::c10d::Backend {
 
   const std::shared_ptr<Job> job_;
   const std::optional<Job::Made> made_;
-  const Store store_;
   const Place place_;
   const comm::Group group_;
   std::atomic<std::chrono::milliseconds> timeout_;
@@ -89,8 +89,9 @@ class Backend final : public ::c10d::Backend {
   std::uint64_t monitored_ = 0;  // barriers
   bool left_ = false;
   std::optional<Transfer> coalesced_;
-  std::mutex tags_mutex_;
-  std::map<std::tuple<int, int, bool>, std::uint64_t> tags_;  // by tag, peer and direction: how many messages
+  Mutex tags_mutex_;
+  // How many messages, by tag, peer and direction.
+  std::map<std::tuple<int, int, bool>, std::uint64_t> tags_ RONDE_GUARDED_BY(tags_mutex_);
 };
 
 }  // namespace ronde::python::c10d_backend

@@ -50,7 +50,8 @@ Buffer in_parts(const Buffer& buffer, int parts) {
   return in_rows(buffer, parts, static_cast<std::int64_t>(buffer.shape.elements()) / parts);
 }
 
-// --- reductions -------------------------------------------------------------------------------------------------------
+// --- reductions
+// -------------------------------------------------------------------------------------------------------
 
 bool bitwise(const Op& op) {
   return op.op_ == Op::BAND || op.op_ == Op::BOR || op.op_ == Op::BXOR;
@@ -116,7 +117,8 @@ at::Tensor in_place(const at::Tensor& tensor, Transfer& transfer) {
 // Its shape, where the engine has names for so many dimensions: ranks whose shapes differ are told so.
 Buffer shaped(const at::Tensor& memory, const at::Tensor& shape) {
   Buffer buffer = values_of(memory);
-  if (memory.scalar_type() == shape.scalar_type() && buffer.shape.elements() == static_cast<std::size_t>(shape.numel()) &&
+  if (memory.scalar_type() == shape.scalar_type() &&
+      buffer.shape.elements() == static_cast<std::size_t>(shape.numel()) &&
       static_cast<std::size_t>(shape.dim()) <= comm::Shape::kMost)
     buffer.shape = comm::Shape(std::span(shape.sizes().data(), shape.sizes().size()));
   return buffer;
@@ -170,7 +172,8 @@ Transfer allreduce(const Place& place, const at::Tensor& tensor, const Op& op) {
   if (tensor.layout() != at::kStrided) return allreduce_sparse(tensor, op);
   Transfer transfer;
   if (bitwise(op)) {
-    transfer = reduce_bits(place, tensor, op, [tensor](const at::Tensor& all) { tensor.copy_(all.view(tensor.sizes())); });
+    transfer =
+        reduce_bits(place, tensor, op, [tensor](const at::Tensor& all) { tensor.copy_(all.view(tensor.sizes())); });
   } else {
     const at::Tensor real = as_real(tensor, op), memory = in_place(real, transfer);
     Request request = request_for(Operation::Allreduce, memory, shaped(memory, real));
@@ -209,8 +212,8 @@ Transfer reduce_scatter_from(const Place& place, const at::Tensor& output, const
   } else {
     const at::Tensor into = as_real(output, op), in = readable(as_real(input, op));
     const at::Tensor memory = writable(into, transfer);
-    Request request = request_for(Operation::ReduceScatter, in, in_parts(values_of(in), place.size),
-                                  in_parts(values_of(memory), 1));
+    Request request =
+        request_for(Operation::ReduceScatter, in, in_parts(values_of(in), place.size), in_parts(values_of(memory), 1));
     set_reduction(request, op);
     transfer.add(std::move(request), {memory, in});
   }
@@ -240,7 +243,8 @@ Transfer reduce_scatter(const Place& place, const at::Tensor& output, const Tens
   return transfer;
 }
 
-// --- moves ------------------------------------------------------------------------------------------------------------
+// --- moves
+// ------------------------------------------------------------------------------------------------------------
 
 Transfer allgather(const Place& place, const Tensors& outputs, const at::Tensor& input) {
   check_count("all_gather", outputs, place);
@@ -334,14 +338,12 @@ Transfer alltoall(const Place& place, const Tensors& outputs, const Tensors& inp
   const auto with_one = [](Buffer buffer) {
     return in_rows(buffer, static_cast<std::int64_t>(buffer.shape.elements()), 1);
   };
-  Request request =
-      request_for(Operation::Alltoall, inputs.front(), with_one(in.values), with_one(out.values));
+  Request request = request_for(Operation::Alltoall, inputs.front(), with_one(in.values), with_one(out.values));
   request.splits = elements_of_each(inputs);
   transfer.add(std::move(request), {in.memory, out.memory});
   for (const Tensors& all : {outputs, inputs}) transfer.keeps.insert(transfer.keeps.end(), all.begin(), all.end());
-  transfer.at_end([expected = elements_of_each(outputs)](Transfer::Handles handles) {
-    check_received(handles.front(), expected);
-  });
+  transfer.at_end(
+      [expected = elements_of_each(outputs)](Transfer::Handles handles) { check_received(handles.front(), expected); });
   transfer.results = outputs;
   return transfer;
 }
@@ -362,15 +364,14 @@ Transfer alltoall_rows(const Place& place, const at::Tensor& output, const at::T
   };
   Transfer transfer;
   const at::Tensor in = readable(input), memory = writable(output, transfer);
-  Request request = request_for(Operation::Alltoall, in, rows_of(input, in, input_splits),
-                                rows_of(output, memory, output_splits));
+  Request request =
+      request_for(Operation::Alltoall, in, rows_of(input, in, input_splits), rows_of(output, memory, output_splits));
   request.splits = input_splits;
   transfer.add(std::move(request), {in, memory});
   auto expected = output_splits;
   if (expected.empty()) expected.assign(static_cast<std::size_t>(place.size), output.size(0) / place.size);
-  transfer.at_end([expected = std::move(expected)](Transfer::Handles handles) {
-    check_received(handles.front(), expected);
-  });
+  transfer.at_end(
+      [expected = std::move(expected)](Transfer::Handles handles) { check_received(handles.front(), expected); });
   transfer.results = {output};
   return transfer;
 }

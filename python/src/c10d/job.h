@@ -1,14 +1,15 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "../state.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/group.h"
 #include "work.h"
 
@@ -16,8 +17,8 @@ namespace ronde::python::c10d_backend {
 
 using Store = c10::intrusive_ptr<::c10d::Store>;
 
-// The settings of this process. A timeout of torch's, such as "1800s", is the engine's too, unless the user has set that;
-// meeting may take as long.
+// The settings of this process. A timeout of torch's, such as "1800s", is the engine's too, unless the user has set
+// that; meeting may take as long.
 Settings settings_with(const std::string& timeout);
 
 // What all process groups of one init_process_group() share: the engine of this process, which it starts if nobody has,
@@ -37,12 +38,11 @@ class Job final : public SessionUser, public std::enable_shared_from_this<Job> {
   comm::Group world() const;
   // A group of some ranks, with a number of its own in the job.
   struct Made {
-    Store store;
     comm::Group group;
     std::int64_t number;
   };
   // The members of a group call it, the others need not. `ranks` are of the job. Without Python's lock.
-  Made make_group(const Store& store, const std::vector<int>& ranks);
+  Made make_group(const std::vector<int>& ranks);
   // This rank is through with it. Its memory is used again when all members are.
   void leave_group(const Made& made);
 
@@ -52,6 +52,10 @@ class Job final : public SessionUser, public std::enable_shared_from_this<Job> {
   // How long a wait may take that the engine itself does not limit alike.
   std::optional<std::chrono::nanoseconds> limit_for(std::chrono::milliseconds timeout) const;
 
+  // The same for all ranks and groups.
+  const Store& store() const { return store_; }
+  // Which of the jobs in this store it is, from 1 on; the same on all ranks.
+  std::int64_t number() const { return number_; }
   const std::shared_ptr<Completions>& completions() const { return completions_; }
   const std::shared_ptr<Abandoned>& abandoned() const { return abandoned_; }
 
@@ -62,14 +66,15 @@ class Job final : public SessionUser, public std::enable_shared_from_this<Job> {
   void free_what_all_left();
 
   const Store store_;
+  const std::int64_t number_;
   const bool owns_;
   comm::Engine& engine_;  // while this runs
   const std::chrono::nanoseconds start_timeout_, stall_abort_;
   std::atomic<bool> running_ = true;
   const std::shared_ptr<Completions> completions_ = std::make_shared<Completions>();
   const std::shared_ptr<Abandoned> abandoned_ = std::make_shared<Abandoned>();
-  std::mutex mutex_;
-  std::vector<Made> left_;  // by this rank; others may still be there
+  Mutex mutex_;
+  std::vector<Made> left_ RONDE_GUARDED_BY(mutex_);  // by this rank; others may still be there
 };
 
 }  // namespace ronde::python::c10d_backend

@@ -47,7 +47,7 @@ at::Tensor writable(const at::Tensor& tensor, Transfer& transfer);
 
 // Several tensors as their values one after the other: without a copy where they lie so.
 struct Row {
-  at::Tensor memory;   // undefined: that of the tensors themselves
+  at::Tensor memory;  // undefined: that of the tensors themselves
   comm::Buffer values;
 };
 Row joined(const std::vector<at::Tensor>& tensors);

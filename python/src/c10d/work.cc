@@ -37,61 +37,79 @@ void throw_as_torch(const Error& error) {
   C10_THROW_ERROR(DistBackendError, error.what());
 }
 
-// --- Completions ------------------------------------------------------------------------------------------------------
+// --- Completions
+// ------------------------------------------------------------------------------------------------------
 
 Completions::~Completions() {
   stop();
 }
 
 void Completions::push(std::shared_ptr<Travelling> call) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (stopped_) throw Error::bad_input("the process group has been destroyed");
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   calls_.push_back(std::move(call));
-  changed_.notify_one();
+  if (!watched_) hand_over();
+}
+
+void Completions::hand_over() {
+  if (idle_ > 0) return changed_.notify_one();
+  ++idle_;
+  threads_.emplace_back([this] { run(); });
 }
 
 void Completions::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    changed_.notify_one();
+  Lock lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+  while (!threads_.empty()) {
+    std::thread thread = std::move(threads_.back());
+    threads_.pop_back();
+    lock.unlock();
+    if (thread.get_id() == std::this_thread::get_id())
+      thread.detach();  // a callback ends the job
+    else
+      thread.join();
+    lock.lock();
   }
-  if (!thread_.joinable()) return;
-  if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach();  // a callback ends the job
-  else
-    thread_.join();
 }
 
 // One that is done, if there is one.
-std::shared_ptr<Travelling> Completions::next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopped_ || !calls_.empty(); });
-  if (calls_.empty()) return nullptr;
+std::shared_ptr<Travelling> Completions::best_to_watch() const {
   const auto done = std::ranges::find_if(calls_, [](const auto& one) { return one->ready(); });
   return done == calls_.end() ? calls_.front() : *done;
 }
 
 bool Completions::another_is_done(const Travelling& than) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::ranges::any_of(calls_, [&](const auto& one) { return one.get() != &than && one->ready(); });
 }
 
 void Completions::run() {
   name_this_thread("ronde futures");
-  while (const std::shared_ptr<Travelling> call = next()) {
+  Lock lock(mutex_);
+  for (;; ++idle_) {
+    changed_.wait(lock, [this]() RONDE_REQUIRES(mutex_) { return can_watch() || (stopped_ && calls_.empty()); });
+    --idle_;
+    if (!can_watch()) return;
+    watched_ = true;
+    std::shared_ptr<Travelling> call = best_to_watch();
+    lock.unlock();
     call->wait_until([&] { return another_is_done(*call); });
-    if (!call->done()) continue;
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase(calls_, call);
-    }
+    const bool done = call->ready();
+    lock.lock();
+    watched_ = false;
+    if (!done) continue;
+    std::erase(calls_, call);
+    if (!calls_.empty()) hand_over();
+    lock.unlock();
     call->complete_future();
+    call.reset();
+    lock.lock();
   }
 }
 
-// --- Travelling -------------------------------------------------------------------------------------------------------
+// --- Travelling
+// -------------------------------------------------------------------------------------------------------
 
 Travelling::Travelling(Transfer transfer, std::string title, std::shared_ptr<Completions> completions)
     : transfer_(std::move(transfer)), title_(std::move(title)), completions_(std::move(completions)) {}
@@ -106,7 +124,7 @@ bool Travelling::ready() const {
 
 bool Travelling::done() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (finished_) return true;
   }
   if (!ready()) return false;
@@ -116,12 +134,11 @@ bool Travelling::done() {
 
 // What was left to do is done once, by the first who comes here.
 void Travelling::finish() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (finished_) return;
   try {
     // The stream in which the caller uses a result is that in which it asks for it.
-    CUstream_st* const stream =
-        transfer_.keeps.empty() ? nullptr : parallel::stream_of(transfer_.keeps.front());
+    CUstream_st* const stream = transfer_.keeps.empty() ? nullptr : parallel::stream_of(transfer_.keeps.front());
     for (const comm::Handle& handle : handles_) handle.wait(stream);
     const at::NoGradGuard no_grad;
     for (const Transfer::Ending& ending : transfer_.endings)
@@ -176,12 +193,12 @@ void Travelling::wait_until(const std::function<bool()>& enough) {
 }
 
 std::exception_ptr Travelling::exception() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return exception_;
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> Travelling::future() {
-  const std::lock_guard lock(future_mutex_);
+  const Lock lock(future_mutex_);
   if (future_) return future_;
   future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                      devices_of(transfer_.results));
@@ -193,7 +210,7 @@ void Travelling::complete_future() {
   done();
   c10::intrusive_ptr<c10::ivalue::Future> future;
   {
-    const std::lock_guard lock(future_mutex_);
+    const Lock lock(future_mutex_);
     future = future_;
   }
   if (const auto thrown = exception()) {
@@ -211,10 +228,11 @@ void Travelling::complete_future() {
   future->markCompleted(c10::IValue(transfer_.results));
 }
 
-// --- Abandoned --------------------------------------------------------------------------------------------------------
+// --- Abandoned
+// --------------------------------------------------------------------------------------------------------
 
 void Abandoned::keep(std::shared_ptr<Travelling> call) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   calls_.push_back(std::move(call));
   any_.store(true, std::memory_order_relaxed);
 }
@@ -222,14 +240,16 @@ void Abandoned::keep(std::shared_ptr<Travelling> call) {
 void Abandoned::sweep() {
   if (!any_.load(std::memory_order_relaxed)) return;
   std::vector<std::shared_ptr<Travelling>> done;  // let go of without the lock
-  const std::lock_guard lock(mutex_);
-  const auto pending = std::stable_partition(calls_.begin(), calls_.end(), [](const auto& one) { return !one->done(); });
+  const Lock lock(mutex_);
+  const auto pending =
+      std::stable_partition(calls_.begin(), calls_.end(), [](const auto& one) { return !one->done(); });
   std::move(pending, calls_.end(), std::back_inserter(done));
   calls_.erase(pending, calls_.end());
   any_.store(!calls_.empty(), std::memory_order_relaxed);
 }
 
-// --- Work -------------------------------------------------------------------------------------------------------------
+// --- Work
+// -------------------------------------------------------------------------------------------------------------
 
 Work::Work(int rank, ::c10d::OpType type, const char* title, std::uint64_t sequence, std::shared_ptr<Travelling> call,
            std::shared_ptr<Abandoned> abandoned, std::optional<std::chrono::nanoseconds> limit)

@@ -2,11 +2,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include "ronde/base/error.h"
+#include "ronde/base/system/mutex.h"
 #include "ronde/comm/group.h"
 #include "transfer.h"
 
@@ -25,8 +24,9 @@ namespace ronde::python::c10d_backend {
 
 class Travelling;
 
-// A thread that completes the futures of calls: nobody waits in the engine for them, and their callbacks may take long,
-// and may make calls themselves. Calls whose future nobody has asked for do not come here.
+// Threads that complete the futures of calls: nobody waits in the engine for them, and their callbacks may take long,
+// make calls themselves, and wait for the futures of these. One thread watches; when it completes a future while there
+// are others, another one takes over. Calls whose future nobody has asked for do not come here.
 class Completions {
  public:
   Completions() = default;
@@ -35,19 +35,23 @@ class Completions {
   Completions& operator=(const Completions&) = delete;
 
   void push(std::shared_ptr<Travelling> call);
-  // Ends the thread, when all calls here have ended.
+  // Ends the threads, when all calls here have ended.
   void stop();
 
  private:
   void run();
-  std::shared_ptr<Travelling> next();
+  void hand_over() RONDE_REQUIRES(mutex_);
+  bool can_watch() const RONDE_REQUIRES(mutex_) { return !watched_ && !calls_.empty(); }
+  std::shared_ptr<Travelling> best_to_watch() const RONDE_REQUIRES(mutex_);
   bool another_is_done(const Travelling& than);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Travelling>> calls_;  // in the order of their submission, mostly that in which they end
-  bool stopped_ = false;
-  std::thread thread_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  // In the order of their submission, mostly that in which they end.
+  std::deque<std::shared_ptr<Travelling>> calls_ RONDE_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ RONDE_GUARDED_BY(mutex_);
+  int idle_ RONDE_GUARDED_BY(mutex_) = 0;  // or about to be
+  bool watched_ RONDE_GUARDED_BY(mutex_) = false, stopped_ RONDE_GUARDED_BY(mutex_) = false;
 };
 
 // A call on its way: its requests, the tensors that they use, and what is left to do when they are done, which whoever
@@ -82,12 +86,12 @@ class Travelling : public std::enable_shared_from_this<Travelling> {
   const std::shared_ptr<Completions> completions_;
   std::vector<comm::Handle> handles_;
 
-  std::mutex mutex_;  // of what follows
-  bool finished_ = false;
-  std::exception_ptr exception_;
+  Mutex mutex_;
+  bool finished_ RONDE_GUARDED_BY(mutex_) = false;
+  std::exception_ptr exception_ RONDE_GUARDED_BY(mutex_);
 
-  std::mutex future_mutex_;
-  c10::intrusive_ptr<c10::ivalue::Future> future_;
+  Mutex future_mutex_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_ RONDE_GUARDED_BY(future_mutex_);
 };
 
 // Calls that the program has let go of before they were done: their tensors stay until they are.
@@ -98,8 +102,8 @@ class Abandoned {
 
  private:
   std::atomic<bool> any_ = false;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Travelling>> calls_;
+  Mutex mutex_;
+  std::vector<std::shared_ptr<Travelling>> calls_ RONDE_GUARDED_BY(mutex_);
 };
 
 // What torch.distributed knows of a call.

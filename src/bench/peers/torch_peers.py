@@ -9,7 +9,8 @@ python torch_peers.py horovod CPUS         starts as many ranks as there are CPU
 python torch_peers.py horovod-rank CPUS PID    one of these; commands come through the descriptors of process PID
 
 CPUS is a list, one for each rank. With MODEL BATCH behind it, training steps are timed: of torch's
-DistributedDataParallel over gloo or over our backend, or of Horovod's DistributedOptimizer. Commands and answers: src/bench/detail/command.h.
+DistributedDataParallel over gloo or over our backend, or of Horovod's DistributedOptimizer. Commands and answers:
+src/bench/detail/command.h.
 """
 
 import datetime

@@ -66,8 +66,7 @@ std::vector<Bar> train_bars(const Json& rows) {
           wide ? kBackendArena : kNeverBehind);
       add(bars, row, "ddp_over_ddp_ronde_plain", "the same without the arena", wide ? kBackendPlain : kNeverBehind);
     }
-    if (wide)
-      add(bars, row, "ddp_over_python", "torch's DDP over Python's DistributedOptimizer", kPythonOverPeers);
+    if (wide) add(bars, row, "ddp_over_python", "torch's DDP over Python's DistributedOptimizer", kPythonOverPeers);
     add_memory(bars, row);
   }
   return bars;

@@ -162,7 +162,9 @@ TEST_P(EngineGroups, WhoMakesAGroupAmongOthersMustBeOneOfThem) {
     EXPECT_THROW(engine.make_group_among({engine.rank()}, 0, seat), Error) << "numbers begin with 1";
     EXPECT_THROW(engine.make_group_among({engine.rank(), engine.rank()}, 1, seat), Error);
     EXPECT_THROW(engine.make_group_among({engine.size()}, 1, seat), Error);
-    if (engine.size() > 1) EXPECT_THROW(engine.make_group_among({(engine.rank() + 1) % engine.size()}, 1, seat), Error);
+    if (engine.size() > 1) {
+      EXPECT_THROW(engine.make_group_among({(engine.rank() + 1) % engine.size()}, 1, seat), Error);
+    }
   });
 }
 
