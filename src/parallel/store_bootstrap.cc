@@ -30,21 +30,6 @@ Milliseconds time_left(const Deadline& until) {
   return std::clamp<Milliseconds>(left, 1ms, 24h);
 }
 
-// The store may be somebody else's: it gets its own time back.
-class TimeoutWithin {
- public:
-  TimeoutWithin(c10d::Store& store, Milliseconds timeout) : store_(store), before_(store.getTimeout()) {
-    store_.setTimeout(timeout);
-  }
-  ~TimeoutWithin() { store_.setTimeout(before_); }
-  TimeoutWithin(const TimeoutWithin&) = delete;
-  TimeoutWithin& operator=(const TimeoutWithin&) = delete;
-
- private:
-  c10d::Store& store_;
-  const Milliseconds before_;
-};
-
 class StoreBootstrap final : public comm::Bootstrap {
  public:
   StoreBootstrap(StorePlace place, const Deadline& until) : place_(std::move(place)) { connect(until); }
@@ -114,6 +99,11 @@ class StoreBootstrap final : public comm::Bootstrap {
     begin_life();
   }
 
+  // That of somebody else's store is theirs. Nothing here waits by it: only wait() does, which is told how long.
+  void set_timeout(Milliseconds timeout) {
+    if (!given_) store_->setTimeout(timeout);
+  }
+
   void begin_life() { life_ = store_->add(fmt::format("{}/lives of {}", place_.prefix, place_.rank), 1); }
 
   Error unreachable(const c10::Error& error, std::chrono::nanoseconds start) const {
@@ -124,7 +114,7 @@ class StoreBootstrap final : public comm::Bootstrap {
   }
 
   std::vector<std::string> meet(const std::string& mine, const Deadline& until) {
-    const TimeoutWithin timeout(*store_, time_left(until));
+    set_timeout(time_left(until));
     store_->set(key(place_.rank), Bytes(mine.begin(), mine.end()));
     std::vector<std::string> keys;
     for (int rank = 0; rank < place_.size; ++rank) keys.push_back(key(rank));
@@ -158,7 +148,7 @@ class StoreBootstrap final : public comm::Bootstrap {
     std::vector<int> missing;
     std::vector<std::string> names;
     try {
-      const TimeoutWithin timeout(*store_, 1s);
+      set_timeout(1s);
       for (int rank = 0; rank < place_.size; ++rank) {
         if (store_->check({key(rank)})) continue;
         missing.push_back(rank);

@@ -225,7 +225,10 @@ void Travelling::complete_future() {
     }
     return;
   }
-  future->markCompleted(c10::IValue(transfer_.results));
+  try {
+    future->markCompleted(c10::IValue(transfer_.results));
+  } catch (const std::exception&) {  // of a callback: nobody is there to hear it, as with torch's own backends
+  }
 }
 
 // --- Abandoned
