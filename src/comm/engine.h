@@ -121,8 +121,17 @@ class Engine {
   // FAILS WITH: BadInput (ranks that are not there or twice), Mismatch, PeerLost, Timeout.
   Group make_group(std::vector<int> ranks);
   // Every rank of the job calls it. FAILS WITH: BadInput when this rank has requests on their way in it, or for the
-  // world; as make_group.
+  // world, or for a group of make_group_among(); as make_group.
   void drop_group(const Group& group);
+
+  // The same for the members alone: the other ranks need not know of it. `members` is a way by which the members meet,
+  // each with its place in `ranks`; it is used once. `number`, from 1 on, is the same on all members, and no other
+  // group that was made so in this job has it. FAILS WITH: BadInput (ranks or a number that cannot be, or this rank is
+  // not a member); as the bootstrap's exchange.
+  Group make_group_among(std::vector<int> ranks, std::uint32_t number, Bootstrap& members);
+  // This rank gives its part of such a group back. REQUIRES: no member uses it any more.
+  // FAILS WITH: BadInput when this rank has requests on their way in it, or for a group that was made in another way.
+  void drop_group_among(const Group& group);
 
   // FAILS WITH: System when comm.arena_bytes are used up.
   SharedMemory allocate(std::size_t bytes);

@@ -49,8 +49,9 @@ def test_python(bench, build_dir):
     if not list(build_dir.glob("python/ronde/_core.*.so")):
         pytest.skip("the Python module was not built (target ronde_python)")
     report = bench("python", "-n", "2", "--tensors", "50", "--turns", "1", "--python", sys.executable)
-    (row,) = report["rows"]
+    row, distributed = report["rows"]
     assert row["tensors"] == 50 and row["python_us"] > 0
+    assert distributed["bytes"] == 4 and distributed["c10d_us"] > 0 and distributed["ratio_gloo"] > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])

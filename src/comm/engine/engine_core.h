@@ -66,6 +66,8 @@ class EngineCore {
 
   std::shared_ptr<GroupCore> make_group(std::vector<int> ranks);
   void drop_group(const std::shared_ptr<GroupCore>& group);
+  std::shared_ptr<GroupCore> make_group_among(std::vector<int> ranks, std::uint32_t number, Bootstrap& members);
+  void drop_group_among(const std::shared_ptr<GroupCore>& group);
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
   void set_step(std::int64_t step) {
     clock_->looks.fetch_add(1, std::memory_order_relaxed);
@@ -106,6 +108,10 @@ class EngineCore {
   struct Channels {
     std::uint32_t own = 0, data = 0;  // see LinkParts
   };
+  void close_group(GroupCore& group);
+  std::vector<std::shared_ptr<GroupCore>> with_pairs(const std::shared_ptr<GroupCore>& group);
+  void stop_groups(const std::vector<std::shared_ptr<GroupCore>>& gone) RONDE_REQUIRES(token_);
+  void free_areas(const GroupCore& group);
   std::shared_ptr<GroupCore> build_group(std::string title, std::vector<int> ranks, std::vector<std::size_t> areas,
                                          const Channels& channels);
   std::unique_ptr<Link> link_between(const std::vector<int>& ranks, const std::vector<std::size_t>& areas,

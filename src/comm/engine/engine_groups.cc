@@ -14,6 +14,9 @@ namespace ronde::comm::detail {
 namespace {
 
 constexpr std::size_t kLine = 64;
+// Groups that members make among themselves have numbers and slots of their own, beyond those of all ranks: so many
+// groups of all ranks may have been made, and may exist at once.
+constexpr std::uint32_t kMostNumbers = std::uint32_t{1} << 29, kMostSlots = 4096;
 constexpr std::size_t kAreaBytes = (sizeof(GroupArea) + kLine - 1) / kLine * kLine;
 
 std::string text_of(const std::vector<int>& ranks) {
@@ -82,27 +85,42 @@ std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, std::vecto
   return group;
 }
 
-Task EngineCore::drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped) {
-  std::vector<std::shared_ptr<GroupCore>> gone = {dropped};
-  {
-    const Lock lock(inbox_mutex_);
-    for (const auto& [members, pair] : dropped->outside.pairs) gone.push_back(pair);
-  }
-  // What failed may have left messages behind, which must not meet those of another group.
-  std::byte failed{std::ranges::any_of(gone, [](const auto& one) { return one->refusal().has_value(); })};
+std::vector<std::shared_ptr<GroupCore>> EngineCore::with_pairs(const std::shared_ptr<GroupCore>& group) {
+  std::vector<std::shared_ptr<GroupCore>> all = {group};
+  const Lock lock(inbox_mutex_);
+  for (const auto& [members, pair] : group->outside.pairs) all.push_back(pair);
+  return all;
+}
+
+void EngineCore::stop_groups(const std::vector<std::shared_ptr<GroupCore>>& gone) {
   for (const auto& one : gone) one->stop();
   std::erase_if(groups_, [&](const auto& one) { return std::ranges::find(gone, one) != gone.end(); });
+}
+
+void EngineCore::free_areas(const GroupCore& group) {
+  if (group.rank() < 0) return;
+  node().arena().free(node().base(node().rank()) + group.areas[static_cast<std::size_t>(group.rank())]);
+}
+
+Task EngineCore::drop(GroupCore& world, const std::shared_ptr<GroupCore>& dropped) {
+  const auto gone = with_pairs(dropped);
+  // What failed may have left messages behind, which must not meet those of another group.
+  std::byte failed{std::ranges::any_of(gone, [](const auto& one) { return one->refusal().has_value(); })};
+  stop_groups(gone);
   co_await world.link().allreduce(Segments({&failed, 1}), {.dtype = DType::U8, .op = ReduceOp::Max});
   // From here on nobody looks at its areas, or sends anything through its slot.
   if (failed == std::byte{0}) slots_.give_back(dropped->slot);
-  if (dropped->rank() >= 0)
-    node().arena().free(node().base(node().rank()) + dropped->areas[static_cast<std::size_t>(dropped->rank())]);
+  free_areas(*dropped);
 }
 
 // Runs where the world's data moves, in one order on all ranks.
 Task EngineCore::run_special(GroupCore& group, Ticket& ticket) {
   if (ticket.description.operation == kDropGroup) {
     co_await drop(group, ticket.made);
+    co_return;
+  }
+  if (slots_.next() >= kMostSlots) {  // the same on all ranks
+    ticket.error = Error::bad_input("make_group: at most {} groups can exist at once", kMostSlots - 1);
     co_return;
   }
   std::vector<int> ranks(ticket.request.splits.begin(), ticket.request.splits.end());
@@ -152,20 +170,77 @@ std::shared_ptr<GroupCore> EngineCore::make_group(std::vector<int> ranks) {
   return agree_on_group(kMakeGroup, text_of(ranks), std::move(content), nullptr)->made;
 }
 
+// From here on nothing can be submitted to it.
+void EngineCore::close_group(GroupCore& group) {
+  const Lock lock(inbox_mutex_);
+  if (group.outside.dropped) throw Error::bad_input("drop_group: the {} has already been dropped", group.title());
+  int live = group.live.load(std::memory_order_acquire);
+  for (const auto& [members, pair] : group.outside.pairs) live += pair->live.load(std::memory_order_acquire);
+  if (live > 0)
+    throw Error::bad_input("drop_group: rank {} still has {} pending in the {}", rank_,
+                           counted(static_cast<std::size_t>(live), "request"), group.title());
+  group.outside.dropped = true;
+  for (const auto& [members, pair] : group.outside.pairs) pair->outside.dropped = true;
+}
+
 void EngineCore::drop_group(const std::shared_ptr<GroupCore>& group) {
   if (group == world_) throw Error::bad_input("drop_group: the world cannot be dropped");
-  {
-    const Lock lock(inbox_mutex_);
-    if (group->outside.dropped) throw Error::bad_input("drop_group: the {} has already been dropped", group->title());
-    int live = group->live.load(std::memory_order_acquire);
-    for (const auto& [members, pair] : group->outside.pairs) live += pair->live.load(std::memory_order_acquire);
-    if (live > 0)
-      throw Error::bad_input("drop_group: rank {} still has {} pending in the {}", rank_,
-                             counted(static_cast<std::size_t>(live), "request"), group->title());
-    group->outside.dropped = true;
-    for (const auto& [members, pair] : group->outside.pairs) pair->outside.dropped = true;
-  }
+  if (group->number >= kMostNumbers)
+    throw Error::bad_input("drop_group: the {} was made among its members; use drop_group_among", group->title());
+  close_group(*group);
   agree_on_group(kDropGroup, fmt::format("{} of {}", group->title(), group->made_by), {}, group);
+}
+
+std::shared_ptr<GroupCore> EngineCore::make_group_among(std::vector<int> ranks, std::uint32_t number,
+                                                        Bootstrap& members) {
+  check_ranks(ranks, world_->size());
+  if (number == 0 || number >= kMostNumbers)
+    throw Error::bad_input("make_group_among: the number must be from 1 to {}, got {}", kMostNumbers - 1, number);
+  const auto place = std::ranges::find(ranks, rank_) - ranks.begin();
+  if (place == std::ssize(ranks) || place != members.rank() || std::ssize(ranks) != members.size())
+    throw Error::bad_input("make_group_among: rank {} must be member {} of the {} given", rank_, members.rank(),
+                           counted(ranks.size(), "rank"));
+  if (const auto refusal = world_->refusal()) throw *refusal;
+  std::byte* const mine = node().arena().allocate_zeroed(areas_bytes(static_cast<int>(ranks.size())));
+  std::vector<std::size_t> areas;
+  try {
+    const auto offset = static_cast<std::uint64_t>(mine - node().base(node().rank()));
+    const std::vector<std::string> told =
+        members.exchange(fmt::format("{} {}", offset, number), Deadline::after(options_.start_timeout));
+    for (std::size_t member = 0; member < told.size(); ++member) {
+      const auto words = split(told[member], ' ');
+      const auto where = parse_number<std::uint64_t>(words.front()), of = parse_number<std::uint64_t>(words.back());
+      if (!where || of != number)
+        throw Error(Error::Kind::Mismatch, fmt::format("make_group_among: rank {} makes group '{}', rank {} group {}",
+                                                       ranks[member], told[member], rank_, number));
+      areas.push_back(*where);
+    }
+  } catch (...) {
+    node().arena().free(mine);
+    throw;
+  }
+  const std::string title = "group " + text_of(ranks);
+  const std::uint32_t own = kMostNumbers + number, slot = kMostSlots + number;
+  auto group =
+      build_group(title, std::move(ranks), std::move(areas), {.own = channel_of(own), .data = channel_of(slot)});
+  group->number = own;
+  group->slot = slot;
+  {
+    const Lock lock(token_);
+    add_group(group);
+  }
+  node().wake_self();  // others may have called already
+  return group;
+}
+
+void EngineCore::drop_group_among(const std::shared_ptr<GroupCore>& group) {
+  if (group->number < kMostNumbers)
+    throw Error::bad_input("drop_group_among: the {} was made by all ranks; use drop_group", group->title());
+  close_group(*group);
+  const auto gone = with_pairs(group);
+  const Lock lock(token_);
+  stop_groups(gone);
+  free_areas(*group);
 }
 
 }  // namespace ronde::comm::detail
