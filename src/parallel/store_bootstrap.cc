@@ -116,12 +116,42 @@ class StoreBootstrap final : public comm::Bootstrap {
   std::vector<std::string> meet(const std::string& mine, const Deadline& until) {
     set_timeout(time_left(until));
     store_->set(key(place_.rank), Bytes(mine.begin(), mine.end()));
+    if (place_.rank == 0) pass_on(until);
+    store_->wait({key(kAll)}, time_left(until));
+    std::vector<std::string> blobs = split(store_->get(key(kAll)));
+    store_->set(read_key(place_.rank), Bytes{1});  // has no answer: the rank that serves may go at once
+    return blobs;
+  }
+
+  // Rank 0 reads what each has given and gives it to all in one piece: the store answers each rank once, rather than
+  // once for each other rank.
+  void pass_on(const Deadline& until) {
     std::vector<std::string> keys;
     for (int rank = 0; rank < place_.size; ++rank) keys.push_back(key(rank));
     store_->wait(keys, time_left(until));
+    Bytes all;
+    for (const Bytes& bytes : store_->multiGet(keys)) {
+      const auto length = static_cast<std::uint32_t>(bytes.size());
+      for (int shift = 0; shift < 32; shift += 8) all.push_back(static_cast<std::uint8_t>(length >> shift));
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    store_->set(key(kAll), all);
+  }
+
+  std::vector<std::string> split(const Bytes& all) const {
     std::vector<std::string> blobs;
-    for (const Bytes& bytes : store_->multiGet(keys)) blobs.emplace_back(bytes.begin(), bytes.end());
-    store_->set(read_key(place_.rank), Bytes{1});  // has no answer: the rank that serves may go at once
+    for (std::size_t at = 0; at + 4 <= all.size();) {
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < 4; ++i) length |= static_cast<std::size_t>(all[at + i]) << (8 * i);
+      at += 4;
+      if (length > all.size() - at) break;
+      blobs.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at),
+                         all.begin() + static_cast<std::ptrdiff_t>(at + length));
+      at += length;
+    }
+    if (std::ssize(blobs) != place_.size)
+      throw Error(Error::Kind::System, fmt::format("bootstrap: the store at {} holds what {} ranks gave, not {}",
+                                                   address(), blobs.size(), place_.size));
     return blobs;
   }
 
@@ -157,6 +187,12 @@ class StoreBootstrap final : public comm::Bootstrap {
     } catch (const c10::Error&) {  // then the store itself does not answer
       missing.clear();
     }
+    if (missing.empty() && place_.rank != 0 && answers())
+      return {Error::Kind::Timeout,
+              fmt::format("bootstrap: all ranks have arrived at the store {}, but rank 0 has not passed on what they "
+                          "gave; rank {} waited {}",
+                          address(), place_.rank, elapsed),
+              {.ranks = {0}}};
     if (missing.empty())
       return {Error::Kind::Timeout, fmt::format("bootstrap: the store {} does not answer rank {}, after {}: {}",
                                                 address(), place_.rank, elapsed, error.what_without_backtrace())};
@@ -165,6 +201,17 @@ class StoreBootstrap final : public comm::Bootstrap {
                         missing.size() == 1 ? "rank" : "ranks", join(names, ", "), address(), place_.rank, elapsed),
             {.ranks = missing}};
   }
+
+  bool answers() {
+    try {
+      store_->check({key(place_.rank)});
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
+
+  static constexpr const char* kAll = "all";
 
   const StorePlace place_;
   const bool given_ = false;

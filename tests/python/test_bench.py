@@ -148,6 +148,14 @@ def test_what_autotune_finds_against_the_defaults(bench, model):
         assert bar["value"] == pytest.approx(row["tuned_us"] / row["default_us"]) and bar["bar"] == 1.02
 
 
+def test_control_of_simulated_ranks(bench):
+    report = bench("control", "--simulate", "200", "--tensors", "3")
+    assert {row["ranks"] for row in report["rows"]} == {200}
+    bucket = next(row for row in report["rows"] if row["what"] == "a bucket of a plan")
+    assert bucket["network_messages"] == 5  # log2 of 25 nodes
+    assert report["summary"]["bucket_messages"]["met"], report["summary"]
+
+
 def test_control(bench):
     report = bench("control", "-n", "2,3", "--tensors", "10")  # every row is silent for three seconds
     assert sum(row["nodes"] == 1 for row in report["rows"]) == 2 * 1 * 2

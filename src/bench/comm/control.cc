@@ -12,6 +12,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
 #include "ronde/bench/benchmarks.h"
+#include "ronde/bench/comm/control_simulated.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/thread_job.h"
 
@@ -179,10 +180,10 @@ int log2_of(int count) {
   return rounds;
 }
 
-// In which members agree: inside each node, between the nodes, and inside each node again.
+// In which members agree: among each other, or their leaders among nodes, and then once more inside each node.
 int rounds_of(const Case& what) {
-  const int between = log2_of(what.nodes);
-  return what.nodes == 1 ? log2_of(what.ranks) : between + 2 * log2_of((what.ranks + what.nodes - 1) / what.nodes);
+  if (what.nodes == 1) return log2_of(what.ranks);
+  return log2_of(what.nodes) + (what.ranks > what.nodes ? 1 : 0);
 }
 
 nlohmann::ordered_json make_row(const Case& what, const Counts& counts) {
@@ -230,6 +231,7 @@ std::vector<Bar> make_bars(const nlohmann::ordered_json& rows) {
 }  // namespace
 
 Report run_control(const Options& options) {
+  if (options.simulate > 0) return detail::run_simulated_control(options);
   const auto ranks = options.ranks.empty() ? std::vector{2, 4, 8, 16, 32, 64} : options.ranks;
   const auto tensors = options.tensors.empty() ? std::vector{10, 100, 1000, 10000} : options.tensors;
   Report report{.name = "control"};

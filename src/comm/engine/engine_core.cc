@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
@@ -16,12 +15,6 @@ namespace ronde::comm::detail {
 namespace {
 
 using std::chrono::nanoseconds;
-
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 // Cpus that the launcher has kept for this thread. They may have been taken away since: then it runs where it may.
 void bind_to(const std::string& cpus) {
@@ -57,7 +50,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
       spin_policy_(SpinPolicy::for_ranks(peers_.node->size(), peers_.cpus, !peers_.mesh)),
       caller_spin_policy_(spin_policy_.in_a_call(peers_.node->size())),
       context_{.options = options_,
-               .nccl = {.host = peers_.job[static_cast<std::size_t>(rank)].host,
+               .nccl = {.host = peers_.job->host(rank),
                         .rank = rank,
                         .local_rank = peers_.node->rank(),
                         .deadline = options_.start_timeout,
@@ -80,12 +73,11 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
                      token_.assert_held();
                      return run_special(group, ticket);
                    }} {
-  // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
-  const std::size_t size = peers_.job.size();
+  // The ranks of a node begin with the same two pieces of their arenas, so each knows where those of the others lie.
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
-  const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
+  const std::byte* areas = node().arena().allocate(areas_bytes(peers_.ranks.size()));
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
-  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), {});
+  world_ = build_group("world", peers_.all, std::vector<std::size_t>(peers_.ranks.size(), offset), {});
   world_->measure_clocks();
   world_->autotune(nodes());
   add_group(world_);
@@ -111,13 +103,11 @@ StatusArea& EngineCore::status(int peer) const {
 }
 
 std::string EngineCore::who(int rank) const {
-  const Introduction& peer = peers_.job[static_cast<std::size_t>(rank)];
-  return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
+  return peers_.job->name(rank);
 }
 
 bool EngineCore::stopped(int rank) const {
-  const bool here = std::ranges::find(peers_.ranks, rank) != peers_.ranks.end();
-  return here && rank != rank_ && process_is_stopped(peers_.job[static_cast<std::size_t>(rank)].pid);
+  return is_here(rank) && rank != rank_ && process_is_stopped(peers_.job->pid(rank));
 }
 
 std::string EngineCore::doing(int rank) const {
@@ -129,7 +119,7 @@ std::string EngineCore::doing(int rank) const {
 
 bool EngineCore::drain() {
   if (!fresh_.load(std::memory_order_acquire)) return false;
-  std::vector<Departure> departed;
+  std::vector<Departed> departed;
   {
     const Lock lock(inbox_mutex_);
     taken_.swap(inbox_);
@@ -154,7 +144,8 @@ bool EngineCore::drain() {
   }
   if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
   taken_.clear();
-  for (Departure& departure : departed) on_departure(std::move(departure));
+  for (Departed& one : departed) on_departure(std::move(one));
+  if (!departed.empty()) tell_rest();
   return true;
 }
 

@@ -51,10 +51,13 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
   auto& pair = group.outside.pairs[{sender, receiver}];
   if (!pair) {
     const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);
+    std::byte* own_area = nullptr;
+    std::vector<std::size_t> areas = pair_areas(group, sender, receiver, own_area);
     pair = build_group(
-        fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
-        {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
+        fmt::format("{} {}>{}", group.title(), sender, receiver),
+        std::make_shared<const std::vector<int>>(std::vector{group.ranks()[from], group.ranks()[to]}), std::move(areas),
         {.own = pair_channel(group.number, sender, receiver), .data = pair_channel(group.slot, sender, receiver)});
+    pair->own_area = own_area;
     pair->is_pair = true;
   }
   return pair;
