@@ -211,6 +211,29 @@ def test_a_filter_leaves_spans_out(traced):
     assert {span["name"] for span in spans} - {"step"} == {"forward", "backward", "optimizer"}
 
 
+CLOSURE = """
+import torch
+from torch import nn
+net, x, y = nn.Linear(8, 1), torch.randn(16, 8), torch.randn(16, 1)
+optimizer = torch.optim.LBFGS(net.parameters(), max_iter=4)
+def closure():
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(net(x), y)
+    loss.backward()
+    return loss
+for _ in range(10):
+    optimizer.step(closure)
+"""
+
+
+def test_passes_that_an_optimizer_calls_are_no_work_of_its(traced):
+    spans = traced(1, CLOSURE).spans
+    passes = named(spans, "forward") + named(spans, "backward")
+    assert len(named(spans, "step")) == 10 and len(passes) >= 40
+    for optimizer in named(spans, "optimizer"):
+        assert not inside(optimizer, passes)
+
+
 GAN = """
 import torch
 from torch import nn

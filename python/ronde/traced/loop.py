@@ -38,7 +38,8 @@ class Loop:
         self._known: list[int] = []  # optimizers, in the order in which they were seen
         self._closing = 0
         self._stepped: set[int] = set()  # optimizers, in this step
-        self._span: Any = None
+        self._stepping = False  # an optimizer is at work
+        self._span: Any = None  # of its own work
         self._loader: Callable[[], Any] = _nothing  # that the last batch came from; no longer than the program has it
         self._training: weakref.WeakSet[Any] = weakref.WeakSet()  # loaders that have fed a step
         self._facts = facts.Facts()
@@ -75,14 +76,14 @@ class Loop:
         if not self._record.on():
             return
         self.begin_step()
-        self._span = _span("optimizer")
-        self._span.__enter__()
+        self._stepping = True
+        self.resume()
 
     def _optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if not self._record.on() or self._span is None:
+        if not self._record.on() or not self._stepping:
             return
-        self._span.__exit__(None, None, None)
-        self._span = None
+        self.pause()
+        self._stepping = False
         self._facts.tell(optimizer, self._passes)
         if self._ends_step(id(optimizer)):
             self._passes.trained = False
@@ -92,6 +93,18 @@ class Loop:
                 if self._record.counts_steps:
                     _core.trace.end_step()
             facts.count_memory()
+
+    def pause(self) -> None:
+        """A pass begins: where the optimizer calls it (a closure), its time is that of the pass."""
+        if self._span is not None:
+            self._span.__exit__(None, None, None)
+            self._span = None
+
+    def resume(self) -> None:
+        """The passes that an optimizer has called are through."""
+        if self._stepping and self._span is None:
+            self._span = _span("optimizer")
+            self._span.__enter__()
 
     def _ends_step(self, optimizer: int) -> bool:
         if optimizer not in self._known:
@@ -134,7 +147,7 @@ class Loop:
 
     def _takes_from(self, loader: Any) -> None:
         self._loader = weakref.ref(loader) if loader is not None else _nothing
-        if not self._training or loader in self._training:
+        if loader in self._training:
             self.begin_step()
 
     # --- files

@@ -74,6 +74,8 @@ class Passes:
         if self._in_backward:
             self._open.append(None)
             return
+        if id(module) not in self._names:
+            self._name_all(module)
         if not module.training:
             self._loop.evaluates()
             self._keeps_graph = False
@@ -82,9 +84,8 @@ class Passes:
         self.trained = True
         self._keeps_graph = torch.is_grad_enabled()
         self._loop.trains(module, inputs)
+        self._loop.pause()
         self.distributed = self.distributed or isinstance(module, DistributedDataParallel)
-        if id(module) not in self._names:
-            self._name_all(module)
         if not self._counted and any(True for _ in module.parameters()):
             self._counted = True
             self.count = Count.of_first_pass(module, self._names)
@@ -159,6 +160,7 @@ class Passes:
         def recorded(tensors: Any, *args: Any, **kwargs: Any) -> None:
             if self._in_backward or not self._record.on():
                 return backward(tensors, *args, **kwargs)
+            self._loop.pause()
             waiting: list[Any] = []
             root = self._watch_end(tensors, waiting) if self.distributed else None
             self._in_backward = 1
@@ -172,6 +174,7 @@ class Passes:
                             span.__exit__(None, None, None)
             finally:
                 self._in_backward = 0
+                self._loop.resume()
                 if root is not None:
                     root.remove()
 
