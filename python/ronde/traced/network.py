@@ -133,7 +133,10 @@ class Passes:
     # --- backward
     def _hook(self, value: Any, name: str | None) -> None:
         """When the gradient of `value` is there, the layer `name` begins; None: the one that is going on ends."""
-        function = next((tensor.grad_fn for tensor in _tensors(value) if tensor.grad_fn is not None), None)
+        if type(value) is torch.Tensor:  # nearly always
+            function = value.grad_fn
+        else:
+            function = next((tensor.grad_fn for tensor in _tensors(value) if tensor.grad_fn is not None), None)
         if function is None or function in self._begins:
             return
         if name is not None:
