@@ -64,11 +64,9 @@ void say_communication(const Evidence& evidence, Advice& advice) {
   const bool more_batch = advice.setting.starts_with("train.batch");
   if (setting(evidence.facts, "parallel").value_or("") == "DistributedDataParallel") {
     const int mebibytes = std::max(25, number_of(evidence.facts, "DistributedDataParallel.bucket_cap_mb"));
-    advice.change = compress
-                        ? "Send gradients with half the bytes: model.register_comm_hook(None, bf16_compress_hook), "
-                          "of torch.distributed.algorithms.ddp_comm_hooks.default_hooks. A larger batch sends less "
-                          "per sample."
-                        : "Send gradients in fewer and larger buckets; a larger batch sends less per sample.";
+    advice.change = compress ? "Send gradients with half the bytes: give the model torch's bf16_compress_hook. A "
+                               "larger batch sends less per sample."
+                             : "Send gradients in fewer and larger buckets; a larger batch sends less per sample.";
     advice.setting =
         compress ? "register_comm_hook(None, bf16_compress_hook)" : fmt::format("bucket_cap_mb={}", 4 * mebibytes);
   } else if (setting(evidence.facts, "parallel")) {
