@@ -234,6 +234,25 @@ def test_passes_that_an_optimizer_calls_are_no_work_of_its(traced):
         assert not inside(optimizer, passes)
 
 
+def test_a_program_that_counts_its_steps_is_left_to_it(traced):
+    counting = PLAIN.replace("    for x, y in batches:", "    for number, (x, y) in enumerate(batches):")
+    counting = counting.replace(
+        "        optimizer.zero_grad()", "        ronde.trace.step(1000 * (epoch + 1) + number)"
+    )
+    spans = traced(
+        1, "import ronde.trace\n" + counting.replace("    net.eval()", "    ronde.trace.end_step()\n    net.eval()")
+    ).spans
+    assert len(named(spans, "step")) == 20 and len(named(spans, "optimizer")) == 20
+
+
+def test_a_program_that_records_itself_does_so(traced, tmp_path):
+    own = "import ronde.trace\nwith ronde.trace.record('own'):\n" + "".join(
+        f"    {line}\n" for line in PLAIN.splitlines()
+    )
+    traced(1, own)
+    assert [file.name for file in (tmp_path / "own").iterdir()] == ["trace-00000.perfetto-trace"]
+
+
 GAN = """
 import torch
 from torch import nn
