@@ -158,7 +158,8 @@ class Loop:
     def _spanned(self, function: Any, label: str) -> Any:
         @functools.wraps(function)
         def spanned(*args: Any, **kwargs: Any) -> Any:
-            if not self._record.on():
+            # Before a job has met, a program may load files: who it is, is not known then.
+            if not self._record.begun() or not self._record.on():
                 return function(*args, **kwargs)
             with _span(label):
                 return function(*args, **kwargs)

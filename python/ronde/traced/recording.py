@@ -59,6 +59,9 @@ class Recording:
         thread = self.thread
         return thread == get_ident() if thread != _NOBODY else self._begin()
 
+    def begun(self) -> bool:
+        return self.thread not in (_NOBODY, _OVER)
+
     def _begin(self) -> bool:
         if torch.utils.data.get_worker_info() is not None or _is_helper():
             self.thread = _OVER
