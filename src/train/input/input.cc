@@ -49,8 +49,8 @@ data::Dataset training_data(const TrainingOptions& options, const data::Source& 
   else if (options.data.shuffle != "off")
     ordered = ordered | data::shuffle(seed);
   // An epoch's rest is too small for some numbers of ranks.
-  return ordered | data::global_batch(options.batch, data::steps::Last::Drop) |
-         data::shard(rank, ranks) | data::repeat(options.epochs) | data::prefetch();
+  return ordered | data::global_batch(options.batch, data::steps::Last::Drop) | data::shard(rank, ranks) |
+         data::repeat(options.epochs) | data::prefetch();
 }
 
 data::Dataset evaluation_data(const data::Source& samples, std::int64_t batch, int rank, int ranks) {

@@ -142,10 +142,10 @@ void trace_job(const Session& session, const Task& task) {
   if (session.rank() != 0) return;
   recorder->set_metadata(trace::metadata_names::kJob,
                          job_text(session.settings(), {.hardware = hardware_of(session),
-                                             .parameters = models::count_parameters(*task.network),
-                                             .samples = task.samples->size(),
-                                             .threads = at::get_num_threads(),
-                                             .cores = cores_of_node()}));
+                                                       .parameters = models::count_parameters(*task.network),
+                                                       .samples = task.samples->size(),
+                                                       .threads = at::get_num_threads(),
+                                                       .cores = cores_of_node()}));
   const data::SampleKind kind = task.samples->kind();
   const std::int64_t share = (session.options().batch + session.size() - 1) / session.size();
   recorder->set_metadata(trace::metadata_names::kLayers,
