@@ -125,8 +125,9 @@ TEST(EngineWaiting, TwoThreadsWaitAndTheFirstLeaves) {
 TEST(EngineWaiting, AnInterruptedCallLeavesItsRequestToTheEnginesThread) {
   struct Stopped {};
   std::latch interrupted(1), done(2);
+  std::vector<std::vector<float>> all(2, std::vector<float>(4, 1.0f));  // outlives the engines: one still works on it
   run_watched(2, [&](Engine& engine) {
-    std::vector<float> values(4, 1.0f);
+    std::vector<float>& values = all[static_cast<std::size_t>(engine.rank())];
     if (engine.rank() == 0) {
       std::atomic<int> asked = 0;
       const Interruptible interruptible([&] {
