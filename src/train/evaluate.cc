@@ -34,7 +34,7 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
                                 .shuffle = false,
                                 .pipeline = pipeline_of(session)});
   const Precision precision = parse_precision(session.settings().get<"train.precision">());
-  Tally tally(samples.kind().target, samples.kind().classes);
+  Tally tally(samples.kind().target, samples.kind().classes, task.measures);
   Feed feed(loader, session, task);
   while (const auto all = feed.next()) {
     const StepBatch part = all->without_stand_ins();

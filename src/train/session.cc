@@ -14,6 +14,7 @@
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
 #include "ronde/train/gpu/gpu_trace.h"
+#include "ronde/train/registry.h"
 
 namespace ronde {
 namespace {
@@ -45,6 +46,7 @@ struct Session::Impl {
   const int exceptions = std::uncaught_exceptions();  // on their way when the session began
   bool failed = false;
   Settings settings;
+  std::shared_ptr<const train::Registry> registry = std::make_shared<const train::Registry>();
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<GpuTrace> gpu_trace;
   std::optional<trace::Scope> scope;  // of the thread that made the session
@@ -80,14 +82,23 @@ Session::Session(const Settings& settings, const std::function<void(comm::Engine
   impl_->begin(std::move(bootstrap), std::move(options), adjust);
 }
 
-Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap)
+Session::Session(const Settings& settings, std::shared_ptr<const train::Registry> registry) : Session(settings) {
+  if (registry) impl_->registry = std::move(registry);
+}
+
+Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
+                 std::shared_ptr<const train::Registry> registry)
     : impl_(std::make_unique<Impl>()) {
   impl_->settings = settings;
+  if (registry) impl_->registry = std::move(registry);
   impl_->begin(std::move(bootstrap), comm::engine_options(settings), [](comm::EngineOptions&) {});
 }
 
-Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings) : impl_(std::make_unique<Impl>()) {
+Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings,
+                 std::shared_ptr<const train::Registry> registry)
+    : impl_(std::make_unique<Impl>()) {
   impl_->settings = settings;
+  if (registry) impl_->registry = std::move(registry);
   impl_->engine = std::move(engine);
 }
 
@@ -133,6 +144,9 @@ comm::Group Session::world() const {
 }
 const Settings& Session::settings() const {
   return impl_->settings;
+}
+const train::Registry& Session::registry() const {
+  return *impl_->registry;
 }
 void Session::begin_step(std::int64_t number) const {
   impl_->engine->set_step(number);

@@ -12,6 +12,10 @@
 
 namespace ronde {
 
+namespace train {
+struct Registry;  // registry.h
+}
+
 // One rank's part in a job: meets the other ranks, and leaves them when it goes. Under `ronde run`, torchrun,
 // mpirun or srun there are as many as those say; otherwise one. What the variables RONDE_* say holds.
 //
@@ -22,12 +26,16 @@ class Session {
   // FAILS WITH: BadInput (a wrong setting), PeerLost, Timeout, System.
   Session();
   explicit Session(const Settings& settings);
+  // With what settings may name besides what is built in; nullptr: nothing.
+  Session(const Settings& settings, std::shared_ptr<const train::Registry> registry);
   // The same; `adjust` may change what the engine is made with, such as a link that is slow, for tests.
   Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust);
   // With ranks that meet in another way.
-  Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap);
+  Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
+          std::shared_ptr<const train::Registry> registry = nullptr);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
-  explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {});
+  explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {},
+                   std::shared_ptr<const train::Registry> registry = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -42,6 +50,7 @@ class Session {
   comm::Engine& engine() const;
   comm::Group world() const;
   const Settings& settings() const;
+  const train::Registry& registry() const;
   // Tells the trace, and whoever asks what this rank is doing.
   void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty

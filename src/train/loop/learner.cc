@@ -28,6 +28,22 @@ data::BatchPlan plan_of(const Settings& settings, const Task& task) {
   return {.samples = samples, .batch = std::min(settings.get<"train.batch">(), samples), .keep_short = false};
 }
 
+torch::Tensor clipped_sparse(const torch::Tensor& gradient, double most) {
+  const torch::Tensor whole = gradient.coalesce();  // the same place may come several times
+  return torch::sparse_coo_tensor(whole.indices(), whole.values().clamp(-most, most), whole.sizes());
+}
+
+// Of the mean over ranks: values that each of them had clipped would add up to another.
+void clip_values(DistributedOptimizer& optimizer, const std::vector<torch::Tensor>& parameters, double most) {
+  optimizer.synchronize();
+  const torch::NoGradGuard no_grad;
+  for (const torch::Tensor& parameter : parameters)
+    if (parameter.grad().is_sparse())
+      parameter.mutable_grad() = clipped_sparse(parameter.grad(), most);
+    else if (parameter.grad().defined())
+      parameter.mutable_grad().clamp_(-most, most);
+}
+
 }  // namespace
 
 Learner::Learner(const Session& session, Task& task)
@@ -39,9 +55,10 @@ Learner::Learner(const Session& session, Task& task)
       sync_every_(checked_sync_every(session.settings())),
       noise_every_(noise_interval(session.settings(), session.size())),
       clip_norm_(session.settings().get<"train.clip_norm">()),
+      clip_value_(session.settings().get<"train.clip_value">()),
       seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
       precision_(parse_precision(session.settings().get<"train.precision">())),
-      optimizer_(make_optimizer(session.settings(), task.network->parameters())),
+      optimizer_(make_optimizer(session.settings(), task.trained(), session.registry().optimizers)),
       fused_(fused(*optimizer_)),
       numbers_(session.device()) {
   const Settings& settings = session.settings();
@@ -130,6 +147,7 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
     if (measured) rest.slice(0, 0, 2).div_(device_scaling_->scale().square());
     rest.slice(0, 2, 3).copy_(device_scaling_->unscale());
   }
+  if (goes && clip_value_ > 0) clip_values(*distributed_, task_.trained(), clip_value_);
   if (goes && clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
   if (goes) distributed_->step();
   return score;
@@ -162,7 +180,8 @@ void Learner::count_overflow(std::int64_t number, bool overflow) {
 }
 
 void Learner::sync_weights() {
-  if (std::exchange(apart_, false)) average_training(*task_.network, *optimizer_, session_.world());
+  if (std::exchange(apart_, false))
+    average_training(*task_.network, *optimizer_, session_.world(), session_.registry().optimizers);
 }
 
 // By the batches that an epoch really has: its rest, which is dropped, is no part of it. A whole number, unless the

@@ -7,10 +7,10 @@
 namespace ronde::train {
 
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
-                      const comm::Group& group) {
+                      const comm::Group& group, std::span<const OptimizerEntry> more) {
   RONDE_SPAN("average weights");
   parallel::NamedTensors all = parallel::named(network);
-  for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters()))
+  for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters(), more))
     if (tensor.is_floating_point()) all.emplace_back(name, tensor);  // counts of steps are the same anyway
   parallel::average_tensors(all, group);
 }

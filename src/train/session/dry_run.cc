@@ -74,10 +74,10 @@ double bytes_of(const std::vector<torch::Tensor>& tensors) {
 
 class DryRunner {
  public:
-  explicit DryRunner(const Settings& settings)
+  DryRunner(const Settings& settings, std::shared_ptr<const Registry> registry)
       : elsewhere_(in_use()),
         settings_(for_dry_run(settings)),
-        session_(engine_alone(settings_), settings_),
+        session_(engine_alone(settings_), settings_, std::move(registry)),
         task_(make_task(session_)),
         passes_(settings_.get<"train.accumulate">()),
         few_(few_of(task_, passes_)) {}
@@ -106,8 +106,7 @@ class DryRunner {
     known.parameter_bytes = bytes_of(task_.network->parameters());
     known.buffer_bytes = bytes_of(task_.network->buffers());
     const auto cost = [&](std::int64_t batch) {
-      return models::total(
-          models::costs(*task_.network, {known.kind.channels, known.kind.height, known.kind.width}, batch));
+      return models::total(models::costs(*task_.network, known.kind.shape(), batch));
     };
     known.flops = static_cast<double>(cost(1).flops);
     known.touched = Line::through({few_, static_cast<double>(cost(few_).bytes)},
@@ -158,13 +157,13 @@ class DryRunner {
 
 }  // namespace
 
-DryRun dry_run(const Settings& settings) {
+DryRun dry_run(const Settings& settings, std::shared_ptr<const Registry> registry) {
   parallel::install_arena();
-  return DryRunner(settings).run();
+  return DryRunner(settings, std::move(registry)).run();
 }
 
-bool can_recompute(const Settings& settings) {
-  const auto able = models::model_names_with_blocks();
+bool can_recompute(const Settings& settings, const Registry& registry) {
+  const auto able = models::model_names_with_blocks(registry.models);
   return std::ranges::find(able, settings.get<"model.name">()) != able.end();
 }
 

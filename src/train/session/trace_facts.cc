@@ -145,8 +145,7 @@ void trace_job(const Session& session, const Task& task) {
                                                     .cores = cores_of_node()}));
   const data::SampleKind kind = task.samples->kind();
   const std::int64_t share = (settings.get<"train.batch">() + session.size() - 1) / session.size();
-  recorder->set_metadata("layers",
-                         layers_text(models::costs(*task.network, {kind.channels, kind.height, kind.width}, share)));
+  recorder->set_metadata("layers", layers_text(models::costs(*task.network, kind.shape(), share)));
 }
 
 void trace_input(const Session& session, const std::vector<data::StageStats>& stages, std::int64_t skipped) {
