@@ -19,7 +19,7 @@ std::string saved_network(const std::filesystem::path& folder, const std::string
   layer.register_parameter("weight", torch::randn({4, 3}), false);
   layer.register_parameter("bias", torch::randn({4}), false);
   layer.register_buffer("seen", torch::zeros({1}));
-  layer.define("def forward(self, x):\n  return torch.nn.functional.linear(x, self.weight, self.bias)\n");
+  layer.define("def forward(self, x):\n  return torch.linear(x, self.weight, self.bias)\n");
   torch::jit::Module network("network");
   network.register_module("fc", layer);
   network.register_attribute("training", c10::BoolType::get(), true);
@@ -42,7 +42,7 @@ std::string failure(const std::string& file) {
 
 TEST(TorchScript, IsANetworkWithTheNamesAndWeightsOfTheFile) {
   const tests::Folder folder;
-  const std::string file = saved_network(folder.path(), "return self.fc(x)");
+  const std::string file = saved_network(folder.path(), "return self.fc.forward(x)");
   const auto network = make_model({.name = "torchscript:" + file});
   EXPECT_EQ(network->named_parameters().keys(), (std::vector<std::string>{"fc.weight", "fc.bias"}));
   EXPECT_EQ(network->named_buffers().keys(), std::vector<std::string>{"fc.seen"});
@@ -62,7 +62,8 @@ TEST(TorchScript, IsANetworkWithTheNamesAndWeightsOfTheFile) {
 
 TEST(TorchScript, RunsAreTheSameFromTheFirstOn) {
   const tests::Folder folder;
-  const auto network = make_model({.name = "torchscript:" + saved_network(folder.path(), "return self.fc(x).tanh()")});
+  const auto network =
+      make_model({.name = "torchscript:" + saved_network(folder.path(), "return self.fc.forward(x).tanh()")});
   const torch::Tensor input = torch::randn({8, 3}), first = network->forward(input);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(network->forward(input).equal(first)) << i;
 }

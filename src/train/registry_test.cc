@@ -36,7 +36,8 @@ TEST(Registry, NamesAreTakenOnce) {
                                  }}}}),
             "there are two entries for the dataset 'mnist'");
   EXPECT_EQ(check({.losses = {loss("a"), loss("a")}}), "there are two entries for the loss 'a'");
-  EXPECT_EQ(check({.optimizers = {{.name = "sgd"}}}), "the optimizer 'sgd' of the registry lacks its function");
+  EXPECT_EQ(check({.optimizers = {{.name = "sgd", .help = ""}}}),
+            "the optimizer 'sgd' of the registry lacks its function");
   EXPECT_EQ(check({.augmentations = {{}}}), "the registry has an entry (augmentation) without a name");
 }
 

@@ -5,6 +5,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/engine.h"
+#include "ronde/comm/socket_bootstrap.h"
 #include "ronde/data/loader.h"
 #include "ronde/models/model.h"
 #include "ronde/train/plugin/load_plugins.h"

@@ -13,9 +13,9 @@ namespace ronde::bench::detail {
 
 // What a training step of `ronde bench train` is made of: one network and one batch of a rank.
 struct Workload {
-  std::shared_ptr<models::Network> network;
-  torch::Tensor inputs, targets;
-  models::Loss loss;  // the mean over samples
+  std::shared_ptr<models::Network> network = {};
+  torch::Tensor inputs = {}, targets = {};
+  models::Loss loss = {};  // the mean over samples
 };
 
 // Of options.model: a network of the promises, on random numbers; or any other that settings may name (of a plugin, or

@@ -85,7 +85,7 @@ struct TensorBoardFile : testing::Test {
       all.push_back(parse(data::take_tfrecord(rest, file.string(), content.size() - rest.size())));
     return all;
   }
-  const tests::Folder kept;
+  const ronde::tests::Folder kept;
   const std::filesystem::path folder = kept.path();
 };
 

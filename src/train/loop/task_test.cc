@@ -133,7 +133,7 @@ TEST(Task, HasValidationWhereSharesSaySo) {
 }
 
 TEST(Task, AllRanksBeginWithTheWeightsOfTheFile) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const std::string file = (folder.path() / "weights.safetensors").string();
   torch::Tensor expected;
   on_ranks(1, {}, [&](const Session& session) {
@@ -168,7 +168,7 @@ TEST(Task, AllRanksBeginWithTheWeightsOfTheFile) {
 // A network without norms gives the same numbers whatever the batch, up to their last bits: counts of what is above or
 // below are the same.
 TEST(Evaluate, GivesTheSameOnAnyNumberOfRanks) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const std::string file = (folder.path() / "weights.safetensors").string();
   for (const Fit& fit : kFits) {
     const Texts changes = {{"data.target", fit.target}, {"model.name", fit.model}, {"model.norm", "none"}};

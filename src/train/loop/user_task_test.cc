@@ -79,10 +79,11 @@ class UserTasks : public tests::Trainings {
 
 TEST_F(UserTasks, LearnsNumbersByTheirSquaredError) {
   use(line_task());
+  set("train.epochs", "8");
   for (const int ranks : {1, 3}) {
     std::filesystem::remove_all(folder_ / "out");
     const Outcome outcome = train(ranks);
-    EXPECT_EQ(outcome.steps, 30);
+    EXPECT_EQ(outcome.steps, 80);
     EXPECT_EQ(outcome.results.measures.front().key, "mse");
     EXPECT_LT(outcome.results.measures.front().value, 0.01) << ranks;
     EXPECT_EQ(outcome.results.samples, 50);
@@ -102,6 +103,7 @@ TEST_F(UserTasks, HasALossAndMeasuresOfItsOwn) {
   EXPECT_LT(mean_of_each.results.loss, 0.2);
   task.loss = [](const torch::Tensor& output, const torch::Tensor&) { return output.unsqueeze(0); };
   use(task);
+  std::filesystem::remove_all(folder_ / "out");
   EXPECT_NE(failure().find("the loss must give a number for each of the 20 samples, or their mean"), std::string::npos);
 }
 
@@ -192,6 +194,7 @@ TEST_F(UserTasks, ANetworkThatGivesSomethingElseIsRefused) {
   EXPECT_EQ(failure().find("model.name = line cannot take samples of 2: mat1 and mat2 shapes"), 0u) << failure();
   use(line_task());
   set("model.name", "mlp");  // built-in networks take the same samples
+  set("optimizer.lr", "0.001");
   set("train.epochs", "1");
   EXPECT_EQ(train(1).steps, 10);
 }

@@ -33,7 +33,7 @@ TEST(Plugins, TheBuildIsReadFromTheFile) {
 }
 
 TEST(Plugins, WhatIsNoneIsRefusedBeforeItIsLoaded) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const std::string file = folder.text() + "/libmine.so";
   EXPECT_EQ(failure(file), "plugin " + file + " does not exist");
   std::ofstream(file) << "no library";

@@ -34,7 +34,7 @@ TEST(Recipes, ImagenetBeginsWithTheWeightsOfGoyalEtAl) {
 }
 
 TEST(Recipes, BeginFromAnother) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const auto write = [&](const char* name, const std::string& text) {
     const auto file = folder.path() / name;
     std::ofstream(file) << text;
