@@ -42,7 +42,7 @@ def mine(prefix, plugin, clean_env, tmp_path):
         program = prefix / "bin" / "ronde"
         start = [program, "--log-level", "info", "run", "-n", str(ranks)] if ranks else []
         command = [*start, program, *words, *(("--plugin", plugins) if plugins else ())]
-        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
     return run
 

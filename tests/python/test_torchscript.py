@@ -39,7 +39,7 @@ def train(build_dir, clean_env, tmp_path, saved):
         if "RONDE_TORCH:BOOL=OFF" in (build_dir / "CMakeCache.txt").read_text():
             pytest.skip("this build has no libtorch")
         command = [program, "--log-level", "info", "run", "-n", str(ranks), program, *words]
-        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
     return run
 
@@ -61,13 +61,17 @@ def test_trains_resumes_and_is_evaluated(train, ronde, saved, tmp_path):
     found = train("eval", "whole")
     assert found.returncode == 0 and ", accuracy " in found.stdout, found.stderr
     limits = ronde("limits", "demo", "--model-name", saved, *FEW)
-    assert limits.returncode == 0 and limits.stdout.startswith(f"{saved}: 132 parameters"), limits.stdout + limits.stderr
+    assert limits.returncode == 0 and limits.stdout.startswith(f"{saved}: 132 parameters"), (
+        limits.stdout + limits.stderr
+    )
 
 
 def test_what_does_not_fit_is_said(train, saved):
     job = train("train", "demo", "--model-name", saved, "--data-classes", "5", ranks=1)
     assert job.returncode == 2
-    assert "model.name = torchscript:net.pt gives [4] numbers per sample, but data.target = class needs [5]" in job.stderr
+    assert (
+        "model.name = torchscript:net.pt gives [4] numbers per sample, but data.target = class needs [5]" in job.stderr
+    )
     job = train("train", "demo", "--model-name", "torchscript:other.pt", ranks=1)
     assert job.returncode == 2
     assert "model.name = torchscript:other.pt: other.pt does not exist" in job.stderr

@@ -18,7 +18,7 @@ def advection(build_dir, clean_env, tmp_path):
 
     def run(ranks: int, *words: str) -> subprocess.CompletedProcess:
         command = [build_dir / "ronde", "--log-level", "info", "run", "-n", str(ranks), program, *words]
-        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
     return run
 
