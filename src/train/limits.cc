@@ -7,7 +7,6 @@
 #include "ronde/train/logging/progress_text.h"
 #include "ronde/train/loop/exchange.h"
 #include "ronde/train/loop/stored.h"
-#include "ronde/train/registry.h"
 
 namespace ronde::train {
 namespace {
@@ -91,9 +90,8 @@ std::string speed_text(double samples_per_s) {
   return samples_per_s < 10 ? fmt::format("{:.2f}", samples_per_s) : grouped(static_cast<std::int64_t>(samples_per_s));
 }
 
-Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread,
-                           const std::shared_ptr<const Registry>& registry) {
-  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = dry_run(settings, registry)};
+Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread) {
+  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = dry_run(settings)};
   variant.memory = memory_need(variant.known, settings, machine, spread);
   const double stored = stored_bytes(settings.get<"data.path">(), variant.known.samples + variant.known.held_out);
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
@@ -186,18 +184,16 @@ MemoryNeed memory_need(const DryRun& known, const Settings& settings, const Mach
   return need;
 }
 
-Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread,
-                   std::shared_ptr<const Registry> registry) {
+Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread) {
   require_enough_samples(settings, spread.ranks);  // what cannot be is said before anything is tried
   Limits limits{.model = settings.get<"model.name">(),
                 .batch = settings.get<"train.batch">(),
                 .spread = spread,
                 .machine = machine,
-                .asked = variant_of(settings, machine, spread, registry)};
+                .asked = variant_of(settings, machine, spread)};
   Settings other = settings;
   other.set("model.recompute", limits.asked.recompute ? "false" : "true", "limits");
-  if (can_recompute(settings, registry ? *registry : Registry{}))
-    limits.other = variant_of(other, machine, spread, registry);
+  if (can_recompute(settings)) limits.other = variant_of(other, machine, spread);
   return limits;
 }
 

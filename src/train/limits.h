@@ -80,7 +80,6 @@ struct Limits {
 
 // Makes a dry run of the training and works out what it can reach. FAILS WITH: as dry_run(); BadInput for more ranks
 // than samples a batch.
-Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread,
-                   std::shared_ptr<const Registry> registry = nullptr);
+Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread);
 
 }  // namespace ronde::train

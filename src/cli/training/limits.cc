@@ -21,7 +21,6 @@
 #include "ronde/topology/machine.h"
 #include "ronde/train/limits.h"
 #include "ronde/train/limits/limits_text.h"
-#include "ronde/train/plugin/load_plugins.h"
 #include "ronde/train/recipes.h"
 
 namespace ronde::cli {
@@ -113,7 +112,7 @@ int limits(const LimitsFlags& flags, const Context& context) {
       .ranks = ranks_of(flags.ranks), .network_gbit_s = network_of(flags.network), .memory = memory_of(flags.memory)};
   const auto settings = Settings::load(context.environment, context.flags, train::find_recipe(flags.recipe));
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a dry run is for the CPU, and nobody has opened a GPU yet
-  const train::Limits found = train::find_limits(settings, machine, spread, train::with_plugins(settings));
+  const train::Limits found = train::find_limits(settings, machine, spread);
   fmt::print("{}", flags.json ? json_text(train::to_json(found)) + "\n" : train::to_text(found));
   return 0;
 }

@@ -17,6 +17,7 @@
 #include "ronde/parallel/memory_watch.h"
 #include "ronde/train/loop/learner.h"
 #include "ronde/train/optim/finite.h"
+#include "ronde/train/plugin/load_plugins.h"
 #include "ronde/train/precision.h"
 
 namespace ronde::train {
@@ -74,10 +75,10 @@ double bytes_of(const std::vector<torch::Tensor>& tensors) {
 
 class DryRunner {
  public:
-  DryRunner(const Settings& settings, std::shared_ptr<const Registry> registry)
+  explicit DryRunner(const Settings& settings)
       : elsewhere_(in_use()),
         settings_(for_dry_run(settings)),
-        session_(engine_alone(settings_), settings_, std::move(registry)),
+        session_(engine_alone(settings_), settings_, with_plugins(settings_)),
         task_(make_task(session_)),
         passes_(settings_.get<"train.accumulate">()),
         few_(few_of(task_, passes_)) {}
@@ -157,13 +158,13 @@ class DryRunner {
 
 }  // namespace
 
-DryRun dry_run(const Settings& settings, std::shared_ptr<const Registry> registry) {
+DryRun dry_run(const Settings& settings) {
   parallel::install_arena();
-  return DryRunner(settings, std::move(registry)).run();
+  return DryRunner(settings).run();
 }
 
-bool can_recompute(const Settings& settings, const Registry& registry) {
-  const auto able = models::model_names_with_blocks(registry.models);
+bool can_recompute(const Settings& settings) {
+  const auto able = models::model_names_with_blocks(with_plugins(settings)->models);
   return std::ranges::find(able, settings.get<"model.name">()) != able.end();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "ronde/base/settings/settings.h"
@@ -10,8 +9,6 @@
 #include "ronde/train/limits/memory_model.h"
 
 namespace ronde::train {
-
-struct Registry;
 
 // What is known of a training before it runs. Bytes are those of one rank.
 struct DryRun {
@@ -35,9 +32,9 @@ struct DryRun {
 // Takes as long as a few steps, and the memory of at most 32 samples; of large ones, of four. Weights, files and other
 // ranks are not touched. REQUIRES: no GPU is visible to this process (CUDA_VISIBLE_DEVICES is empty, or there is none).
 // FAILS WITH: BadInput, System: what cannot be trained, in the words of `ronde train`.
-DryRun dry_run(const Settings& settings, std::shared_ptr<const Registry> registry = nullptr);
+DryRun dry_run(const Settings& settings);
 
 // Whether model.recompute is something that the network of the settings can do.
-bool can_recompute(const Settings& settings, const Registry& registry);
+bool can_recompute(const Settings& settings);
 
 }  // namespace ronde::train
