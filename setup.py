@@ -54,8 +54,8 @@ class BuildByCMake(build_ext):
             self.configure(build)
             self.call("cmake", "--build", build, "--target", *self.targets(build))
         package = ROOT / "python" / "ronde" if self.inplace else pathlib.Path(self.build_lib) / "ronde"
-        module = self.only(build / "python" / "ronde", "_core.*.so")
-        self.put(module, package)
+        for name in ("_core", "_tune"):
+            self.put(self.only(build / "python" / "ronde", f"{name}.*.so"), package)
         for file in (*(build / name for name in PROGRAMS), *build.glob("ronde-mpi-*.so")):
             self.put(file, package / "bin")
 
@@ -80,9 +80,10 @@ class BuildByCMake(build_ext):
 
     @staticmethod
     def targets(build: pathlib.Path) -> list[str]:
-        """The module, the program, and a plugin for each MPI library that was found."""
+        """The modules, the programs, and a plugin for each MPI library that was found."""
         known = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True).stdout
-        return ["ronde_python", *PROGRAMS, *sorted(set(re.findall(r"^(ronde-mpi-\w+):", known, re.MULTILINE)))]
+        plugins = sorted(set(re.findall(r"^(ronde-mpi-\w+):", known, re.MULTILINE)))
+        return ["ronde_python", "ronde_tune_python", *PROGRAMS, *plugins]
 
     @staticmethod
     def call(*command: object) -> None:
@@ -105,7 +106,7 @@ class BuildByCMake(build_ext):
 
     def get_outputs(self) -> list[str]:
         package = pathlib.Path(self.build_lib) / "ronde"
-        return [str(file) for file in (*package.glob("_core.*"), *package.glob("bin/*"))]
+        return [str(file) for file in (*package.glob("_[ct]*.so"), *package.glob("bin/*"))]
 
 
 (ROOT / "build" / "pip").mkdir(parents=True, exist_ok=True)

@@ -35,33 +35,9 @@ function(use_torch target scope)
   bind_own_filesystem(${target} ${scope})
 endfunction()
 
-# Sets `result` when a source of ours includes libtorch, itself or by another header of ours.
-function(includes_torch file result)
-  get_property(known GLOBAL PROPERTY "includes_torch ${file}")
-  if("${known}" STREQUAL "")
-    set(known FALSE)
-    set_property(GLOBAL PROPERTY "includes_torch ${file}" FALSE)  # a header that includes itself by a detour comes to an end
-    cmake_path(GET file PARENT_PATH folder)
-    file(STRINGS "${file}" lines REGEX "^#include ")
-    foreach(line IN LISTS lines)
-      if(line MATCHES "<(torch|ATen|c10)/")
-        set(known TRUE)
-      elseif(line MATCHES "\"ronde/(.+)\"" AND EXISTS "${PROJECT_SOURCE_DIR}/src/${CMAKE_MATCH_1}")
-        includes_torch("${PROJECT_SOURCE_DIR}/src/${CMAKE_MATCH_1}" known)
-      elseif(line MATCHES "\"(.+)\"" AND EXISTS "${folder}/${CMAKE_MATCH_1}")
-        includes_torch("${folder}/${CMAKE_MATCH_1}" known)
-      endif()
-      if(known)
-        break()
-      endif()
-    endforeach()
-    set_property(GLOBAL PROPERTY "includes_torch ${file}" ${known})
-  endif()
-  set(${result} ${known} PARENT_SCOPE)
-endfunction()
-
-# libtorch's headers take fifteen seconds to read: they are compiled once, for all sources that include them. The others do
-# without: what the headers instantiate costs each of them six seconds again.
+# libtorch's headers take fifteen seconds to read: they are compiled once, for all sources of such targets. Sources that do
+# not include libtorch belong to a target of their own (add_module: PLAIN): what the headers instantiate would cost each of
+# them six seconds again.
 function(precompile_torch target)
   if(NOT TARGET ronde_torch_headers)
     add_library(ronde_torch_headers OBJECT "${PROJECT_SOURCE_DIR}/cmake/torch_headers.cc")
@@ -78,15 +54,6 @@ function(precompile_torch target)
          "torch ${Torch_VERSION} ${torch_build} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\n")
   endif()
   target_precompile_headers(${target} REUSE_FROM ronde_torch_headers)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.cc$")  # kernels are objects already
-  foreach(source IN LISTS sources)
-    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE file)
-    includes_torch("${file}" with_torch)
-    if(NOT with_torch)
-      set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
-  endforeach()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)  # which CMake would compile with -fPIE, and precompiled headers know one way only
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -154,6 +154,30 @@ def check_mutexes(file: str, lines: list[str]) -> list[Finding]:
     ]
 
 
+def read_trace_names(root: pathlib.Path) -> dict[str, str]:
+    """The names that a trace is written and read by: text -> constant."""
+    return {
+        text: constant
+        for file in sorted(root.glob("src/trace/*_names.h"))
+        for constant, text in re.findall(r'\b(k\w+)\[\] = "([^"]+)"', file.read_text())
+    }
+
+
+def check_trace_names(file: str, lines: list[str], names: dict[str, str]) -> list[Finding]:
+    """Those who record and those who read use the same constant. Tests write names out, so that constants stay."""
+    if file.endswith(("_test.cc", "_example.cc")) or "/testing/" in file:
+        return []
+    what = (
+        r"RONDE_SPAN|\bSpan(?: \w+)?|\btrace::Name|\bcounter|\bset_metadata|\bnames\.find|\bmetadata\.(?:find|contains)"
+    )
+    return [
+        Finding(file, number, f'"{text}" has a constant in src/trace: {names[text]}')
+        for number, line in enumerate(lines, 1)
+        for text in re.findall(rf'(?:{what})\("([^"]+)"', line.split("//", 1)[0])
+        if text in names
+    ]
+
+
 def check_named_files(file: str, lines: list[str], names: set[str]) -> list[Finding]:
     """Comments that name a source file: it must be there."""
     return [
@@ -241,6 +265,7 @@ def check(root: pathlib.Path) -> list[Finding]:
     arrows = read_arrows(root)
     headers = read_headers(root)
     findings = check_cycles(arrows) + check_architecture(root, arrows) + check_build(root)
+    trace_names = read_trace_names(root)
     names = {
         path.name
         for folder in ("src", "python", "tests", "examples", "cmake")
@@ -254,6 +279,7 @@ def check(root: pathlib.Path) -> list[Finding]:
         findings += check_public(module, file, lines, headers)
         findings += check_words(module, file, lines)
         findings += check_mutexes(file, lines)
+        findings += check_trace_names(file, lines, trace_names)
         findings += check_named_files(file, lines, names)
         findings += check_lengths(file, text)
     for path in sorted(p for p in root.glob("python/src/**/*") if p.suffix in SOURCE_SUFFIXES):

@@ -93,7 +93,7 @@ class Lion : public torch::optim::Optimizer {
 };
 RONDE_REGISTER_OPTIMIZER(
     "lion", .help = "The sign of a momentum (Chen et al.).",
-    .make = [](const ronde::train::OptimizerGroups& groups, const ronde::Settings&)
+    .make = [](const ronde::train::OptimizerGroups& groups, const ronde::train::OptimizerChoice&)
         -> std::unique_ptr<torch::optim::Optimizer> { return std::make_unique<Lion>(groups, LionOptions(0)); },
     .is = ronde::train::is_a<Lion>, .state = ronde::train::state_format<LionState>([](auto& state, const auto& see) {
                                       see("momentum", state.momentum(), ronde::train::Need::Always);

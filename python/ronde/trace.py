@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union
 import torch  # noqa: F401  (before the engine, which is linked to it)
 
 from . import _core
+from .common.exceptions import one_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Path = Union[str, "os.PathLike[str]"]
@@ -147,7 +148,8 @@ def flush() -> None:
 
 @contextlib.contextmanager
 def record(folder: Path) -> Iterator[pathlib.Path]:
-    """Records what happens inside, as a run of one rank, for programs without ``init()``. Gives the file.
+    """Records what happens inside, as a run of one rank, for programs without ``init()``. Gives the file. An exception
+    that ends the block is recorded too: the report then says so instead of a grade.
 
     >>> import ronde.trace, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, ronde.trace.record(folder) as file:
@@ -159,6 +161,9 @@ def record(folder: Path) -> Iterator[pathlib.Path]:
     _core.trace.begin(os.fspath(folder))
     try:
         yield _core.trace.file()
+    except Exception as error:
+        _core.trace.failed(one_line(type(error), error))
+        raise
     finally:
         _core.trace.end()
 

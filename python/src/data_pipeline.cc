@@ -13,6 +13,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/log.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/mutex.h"
 #include "ronde/data/dataset.h"
 #include "ronde/data/settings.h"

@@ -16,5 +16,6 @@ void add_data(py::module_& module);         // the input pipeline
 void add_trace(py::module_& module);        // spans and counters of the user's
 void add_report(py::module_& module);       // where the time went
 void add_timeline(py::module_& module);     // Horovod's
+void add_c10d(py::module_& module);         // the backend of torch.distributed; c10d/
 
 }  // namespace ronde::python

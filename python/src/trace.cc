@@ -9,6 +9,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/math/step_window.h"
 #include "ronde/report/export/merge.h"
+#include "ronde/trace/span_names.h"
 #include "trace_args.h"
 #include "trace_span.h"
 #include "trace_target.h"
@@ -65,6 +66,9 @@ void add_trace(py::module_& module) {
   part.def("end_step", [] { with_recorder([](trace::Recorder& to) { to.end_step(); }); });
   part.def("metadata", [](const std::string& key, const std::string& value) {
     with_recorder([&](trace::Recorder& to) { to.set_metadata(key, value); });
+  });
+  part.def("failed", [](const std::string& why) {
+    with_recorder([&](trace::Recorder& to) { to.set_metadata(trace::kFailure, why); });
   });
   part.def("flush", [] {
     with_recorder([](trace::Recorder& to) {

@@ -20,7 +20,8 @@ constexpr double kMostBusy = 0.1;
 constexpr auto kBenchmarks = std::to_array<Benchmark>({
     {"allreduce", "one blocking named allreduce, compared with the link alone, a plain copy and other libraries",
      "-n --sizes --turns --compare --python --device", run_allreduce},
-    {"control", "control messages between ranks, in steady state and when idle", "-n --tensors", run_control},
+    {"control", "control messages between ranks, in steady state and when idle", "-n --tensors --simulate",
+     run_control},
     {"decode", "decode photographs into training samples on one core, compared with libjpeg-turbo decoding only",
      "--turns --dir", run_decode},
     {"nodes",

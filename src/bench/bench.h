@@ -49,6 +49,7 @@ struct Options {
   std::string model = {};                  // one of model_names(); train: of a network
   int batch = 0;                           // train: samples a rank and step
   int turns = 5;                           // that each contestant gets
+  int simulate = 0;                        // control: so many ranks in one process; 0: real ones
   double compute_us = 0.0;                 // a step's computation, spread over its tensors
   bool gpu = false;                        // allreduce, train: --device cuda
   bool compare = false;                    // with every peer that is installed

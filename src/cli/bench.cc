@@ -20,12 +20,13 @@
 namespace ronde::cli {
 namespace {
 
-constexpr int kMostRanks = 256, kMostTensors = 1'000'000, kMostTurns = 1000, kMostBatch = 1 << 20;
+constexpr int kMostRanks = 256, kMostSimulated = 1 << 16, kMostTensors = 1'000'000, kMostTurns = 1000,
+              kMostBatch = 1 << 20;
 
 // As they were typed: CLI11 would say less than we can.
 struct BenchFlags {
-  std::string name, ranks, sizes, tensors, model, batch, turns, compute, python, folder, output, device, rank_cpus,
-      variant;
+  std::string name, ranks, sizes, tensors, simulate, model, batch, turns, compute, python, folder, output, device,
+      rank_cpus, variant;
   bool json = false, list = false, compare = false, autotune = false;
 };
 
@@ -93,6 +94,7 @@ bench::Options options_of(const BenchFlags& flags, const Context& context) {
           .batch = parse_batch(flags),
           .turns = flags.turns.empty() ? (flags.name == "trace" ? 20 : 5)
                                        : parse_count("--turns", flags.turns, 1, kMostTurns),
+          .simulate = flags.simulate.empty() ? 0 : parse_count("--simulate", flags.simulate, 2, kMostSimulated),
           .compute_us = parse_microseconds(flags.compute),
           .gpu = parse_device(flags.device),
           .compare = flags.compare,
@@ -131,8 +133,8 @@ int run_bench(const BenchFlags& flags, const Context& context) {
 // A flag that the benchmark would not heed is a mistake.
 void refuse_other_flags(const CLI::App& app, const bench::Benchmark& benchmark) {
   const auto takes = split(benchmark.flags, ' ');
-  for (const char* flag : {"-n", "--sizes", "--tensors", "--model", "--batch", "--turns", "--compute", "--autotune",
-                           "--compare", "--python", "--dir", "--output", "--device"}) {
+  for (const char* flag : {"-n", "--sizes", "--tensors", "--simulate", "--model", "--batch", "--turns", "--compute",
+                           "--autotune", "--compare", "--python", "--dir", "--output", "--device"}) {
     if (app.get_option(flag)->count() == 0 || std::ranges::find(takes, flag) != takes.end()) continue;
     throw Error::bad_input("{} is not a flag of 'ronde bench {}'; {}", flag, benchmark.name,
                            benchmark.flags.empty() ? "it takes no flags" : fmt::format("it takes {}", benchmark.flags));
@@ -179,6 +181,10 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
       ->type_name("TIME");
   bench.add_flag("--autotune", flags.autotune, "step: compare the result of comm.autotune with the defaults");
   bench.add_option("--tensors", flags.tensors, "control: tensors per step, default 10,100,1000,10000")->type_name("N");
+  bench
+      .add_option("--simulate", flags.simulate,
+                  "control: count what so many ranks send to agree, all of them simulated in one process")
+      ->type_name("N");
   bench
       .add_option(
           "--dir", flags.folder,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/library.h"
 #include "ronde/base/text/text.h"
 #include "ronde/cli/program/parts.h"

@@ -2,7 +2,9 @@
 
 #include <string>
 
-#include "ronde/base/settings/settings.h"
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::cli {
 

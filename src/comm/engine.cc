@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/bootstrap/descriptor_limit.h"
 #include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/socket_bootstrap.h"
@@ -94,6 +95,12 @@ Group Engine::make_group(std::vector<int> ranks) {
 }
 void Engine::drop_group(const Group& group) {
   core_->drop_group(group.core_);
+}
+Group Engine::make_group_among(std::vector<int> ranks, std::uint32_t number, Bootstrap& members) {
+  return {*core_, core_->make_group_among(std::move(ranks), number, members)};
+}
+void Engine::drop_group_among(const Group& group) {
+  core_->drop_group_among(group.core_);
 }
 
 SharedMemory Engine::allocate(std::size_t bytes) {

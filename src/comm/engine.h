@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings/settings.h"
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/group.h"
 #include "ronde/trace/recorder.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::comm {
 
@@ -68,7 +71,8 @@ struct Statistics {
   std::uint64_t tunings = 0;           // by autotune: how often it has changed something
   std::uint64_t control_messages = 0;  // sent by this rank to agree
   std::uint64_t control_bytes = 0;     //
-  std::uint64_t wake_ups = 0;          // of the engine's thread
+  std::uint64_t wake_ups = 0;          // of the engine's thread,
+  std::uint64_t caller_wake_ups = 0;   // and of threads of the program that sleep in a call in its place
   // Of the thread that watches sockets.
   std::uint64_t watchdog_wake_ups = 0;
 };
@@ -117,8 +121,17 @@ class Engine {
   // FAILS WITH: BadInput (ranks that are not there or twice), Mismatch, PeerLost, Timeout.
   Group make_group(std::vector<int> ranks);
   // Every rank of the job calls it. FAILS WITH: BadInput when this rank has requests on their way in it, or for the
-  // world; as make_group.
+  // world, or for a group of make_group_among(); as make_group.
   void drop_group(const Group& group);
+
+  // The same for the members alone: the other ranks need not know of it. `members` is a way by which the members meet,
+  // each with its place in `ranks`; it is used once. `number`, from 1 on, is the same on all members, and no other
+  // group that was made so in this job has it. FAILS WITH: BadInput (ranks or a number that cannot be, or this rank is
+  // not a member); as the bootstrap's exchange.
+  Group make_group_among(std::vector<int> ranks, std::uint32_t number, Bootstrap& members);
+  // This rank gives its part of such a group back. REQUIRES: no member uses it any more.
+  // FAILS WITH: BadInput when this rank has requests on their way in it, or for a group that was made in another way.
+  void drop_group_among(const Group& group);
 
   // FAILS WITH: System when comm.arena_bytes are used up.
   SharedMemory allocate(std::size_t bytes);

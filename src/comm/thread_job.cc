@@ -9,7 +9,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/engine/engine_core.h"
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/routes.h"
 #include "ronde/topology/host.h"
 
 namespace ronde::comm {
@@ -44,14 +44,8 @@ void connect_node(std::vector<detail::Peers>& peers_by_rank, const std::vector<i
                peers_by_rank[static_cast<std::size_t>(ranks[b])].sockets[a]) = make_pair();
 }
 
-void open_endpoints(std::vector<detail::Peers>& peers_by_rank) {
-  std::vector<detail::Listening> listening;
-  detail::Mesh::Options options{.secret = detail::random_secret()};
-  for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
-    listening.push_back(detail::listen_for_peers("", /*only_here=*/true));
-    options.endpoints.push_back(listening.back().endpoint);
-    options.names.push_back(fmt::format("rank {}", rank));
-  }
+void open_endpoints(std::vector<detail::Peers>& peers_by_rank, std::vector<detail::Listening> listening) {
+  detail::Mesh::Options options{.job = peers_by_rank.front().job, .secret = detail::random_secret()};
   for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
     options.rank = static_cast<int>(rank);
     peers_by_rank[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);
@@ -65,16 +59,23 @@ ThreadJob::ThreadJob(int ranks, int nodes, std::size_t arena_bytes) : impl_(std:
   const std::string host = topology::host_name();
   impl_->peers_by_rank.resize(size);
   impl_->engines.resize(size);
-  std::vector<int> node_of;
-  for (int rank = 0; rank < ranks; ++rank) node_of.push_back(detail::pretended_node(rank, ranks, nodes));
-  for (detail::Peers& peers : impl_->peers_by_rank) {
-    peers.node_of = node_of;
-    for (int peer = 0; peer < ranks; ++peer)
-      peers.job.push_back({.host = host, .node = host, .address = "", .pid = getpid()});
+  std::vector<detail::Listening> listening(size);
+  detail::Directory job;
+  for (int rank = 0; rank < ranks; ++rank) {
+    detail::Listening& own = listening[static_cast<std::size_t>(rank)];
+    if (nodes > 1) own = detail::listen_for_peers("", /*only_here=*/true);
+    const int node = detail::pretended_node(rank, ranks, nodes);
+    job.add({.host = host, .node = std::to_string(node), .machine = host, .pid = getpid(), .endpoint = own.endpoint});
   }
-  const detail::Layout layout = detail::Layout::of(node_of);
-  for (const auto& node : layout.nodes) connect_node(impl_->peers_by_rank, node, arena_bytes);
-  if (layout.count() > 1) open_endpoints(impl_->peers_by_rank);
+  detail::Peers shared;
+  shared.take_job(std::move(job));
+  for (detail::Peers& peers : impl_->peers_by_rank) {
+    peers.job = shared.job;
+    peers.layout = shared.layout;
+    peers.all = shared.all;
+  }
+  for (const auto& node : shared.layout->nodes) connect_node(impl_->peers_by_rank, node, arena_bytes);
+  if (shared.layout->count() > 1) open_endpoints(impl_->peers_by_rank, std::move(listening));
 }
 
 ThreadJob::~ThreadJob() = default;
@@ -86,7 +87,7 @@ int ThreadJob::size() const {
 std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
   const auto index = static_cast<std::size_t>(rank);
   if (auto& mesh = impl_->peers_by_rank[index].mesh) {
-    const detail::Partners partners = detail::first_partners(impl_->peers_by_rank[index].node_of, rank);
+    const detail::Partners partners = detail::first_partners(*impl_->peers_by_rank[index].layout, rank);
     mesh->meet(partners.call, partners.called_by, Deadline::after(options.start_timeout));
   }
   auto core =

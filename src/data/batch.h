@@ -15,8 +15,8 @@ struct BatchBuffer;
 class BufferPool;
 }  // namespace detail
 
-// One rank's part of a global batch. Its memory goes back to the loader when it goes, to be filled again; it may
-// outlive the loader. Only moves; to be used by one thread at a time.
+// One rank's part of a global batch. Its memory goes back to the pipeline when it goes, to be filled again; it may
+// outlive the pipeline. Only moves; to be used by one thread at a time.
 class Batch {
  public:
   // What it is, apart from the samples.
@@ -54,7 +54,7 @@ class Batch {
 
  private:
   friend class Issuer;
-  friend class Loader;
+  friend class PipelineBuilder;
   bool is_filled() const;  // all of its memory has held samples since it was taken from the system
   void mark_filled();
   Batch(Facts facts, std::shared_ptr<detail::BufferPool> pool);

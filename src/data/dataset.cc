@@ -31,6 +31,7 @@ class SourceDecoder : public Decoder {
   void decode(const Sample&, const Draw& draw, const SampleSpace& into) const override {
     source_->read(draw.index, draw.epoch, into);
   }
+  bool filled_once() const override { return source_->filled_once(); }
 
  private:
   const std::shared_ptr<const Source> source_;
@@ -89,11 +90,24 @@ Dataset function(std::int64_t samples, std::function<Sample(std::int64_t)> sampl
   return records(std::make_shared<FunctionRecords>(samples, std::move(sample), std::move(name)));
 }
 
+Dataset from_source(std::shared_ptr<const Source> source) {
+  Origin origin;
+  origin.name = source->name();
+  if (const StoredParts* stored = source->stored()) {
+    origin.records = stored->records;
+    const auto index = [source](std::int64_t place) { return source->stored_index(place); };
+    return Dataset(std::move(origin)) | select(source->size(), index) | random_seed(stored->seed) |
+           map(stored->decoder);
+  }
+  const auto empty = [](std::int64_t) { return Sample(); };
+  origin.records = std::make_shared<FunctionRecords>(source->size(), empty, source->name());
+  origin.made = true;
+  return Dataset(std::move(origin)) |
+         map(std::make_shared<const SourceDecoder>(source), {.name = "make", .threads = 1});
+}
+
 Dataset known(const SourceOptions& options) {
-  std::shared_ptr<const Source> source = open_source(options);
-  auto empty = [](std::int64_t) { return Sample(); };
-  return function(source->size(), empty, source->name()) |
-         map(std::make_shared<const SourceDecoder>(source), {.name = "make"});
+  return from_source(open_source(options));
 }
 
 Dataset generator(std::function<NextSample(std::int64_t epoch)> restart, std::string name) {

@@ -100,6 +100,12 @@ inline Dataset pack(const std::filesystem::path& path) {
 }
 
 // --- sources: samples that are made
+// Samples of one shape, ready for a network: generated, or in files and decoded straight into batches.
+Dataset from_source(std::shared_ptr<const Source> source);
+// The same. REQUIRES: `source` outlives the dataset and all its pipelines.
+inline Dataset from_source(const Source& source) {
+  return from_source(std::shared_ptr<const Source>(std::shared_ptr<void>(), &source));
+}
 // A set that Ronde knows by name (source.h: glyphs, mnist ...): arrays "image", and "class", "labels" or "mask".
 Dataset known(const SourceOptions& options);
 // `sample` gives any of `samples` samples, from any thread, always the same.

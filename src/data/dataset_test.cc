@@ -47,6 +47,16 @@ TEST(Dataset, StepsOnTheOrderMeanTheSameBeforeAndAfterMap) {
   EXPECT_EQ(before.size(), 7u);
 }
 
+TEST(Dataset, SelectNamesSamplesAsTheyAreStored) {
+  const auto backwards = numbers(10) | select(5, [](std::int64_t place) { return 9 - 2 * place; });
+  EXPECT_EQ(all_of(backwards), (List{9, 7, 5, 3, 1}));
+  EXPECT_EQ(all_of(backwards | skip(1) | take(2)), (List{7, 5}));
+  // Its samples lie nowhere together, so chunks are no matter.
+  const auto mixed = all_of(backwards | shuffle_chunks(4, 1));
+  EXPECT_EQ(mixed, all_of(backwards | shuffle(4)));
+  EXPECT_EQ(std::set(mixed.begin(), mixed.end()).size(), 5u);
+}
+
 TEST(Dataset, GlobalBatchesAreTheSameForAnyNumberOfRanksAndThreads) {
   const auto batches = [](int ranks, int threads) {
     Lists whole;
@@ -63,6 +73,22 @@ TEST(Dataset, GlobalBatchesAreTheSameForAnyNumberOfRanksAndThreads) {
   EXPECT_EQ(reference.size(), 14u);
   for (const int ranks : {1, 2, 4})
     for (const int threads : {1, 2, 8}) EXPECT_EQ(batches(ranks, threads), reference) << ranks << " " << threads;
+}
+
+TEST(Dataset, RandomSeedIsForDrawsAndLeavesTheOrder) {
+  const auto draw = [](Sample sample, const Draw& at) {
+    sample.set("seed", Array::scalar(static_cast<std::int64_t>(at.seed)));
+    return sample;
+  };
+  const auto seeds = [](const Dataset& dataset) {
+    List found;
+    for (const Sample& sample : dataset) found.push_back(sample.at("seed").values<std::int64_t>()[0]);
+    return found;
+  };
+  const Dataset drawn = numbers(3) | shuffle(5) | map(draw, {.random = true});
+  EXPECT_EQ(seeds(drawn), (List{5, 5, 5}));
+  EXPECT_EQ(seeds(drawn | random_seed(8)), (List{8, 8, 8}));
+  EXPECT_EQ(all_of(drawn | random_seed(8)), all_of(drawn));
 }
 
 TEST(Dataset, WhatIsDrawnDependsOnSeedEpochAndSampleAlone) {
@@ -306,6 +332,8 @@ TEST(Dataset, RefusesStepsThatCannotBeWhereTheyAre) {
   wrong(numbers(3) | batch(0), "size must be at least 1");
   wrong(numbers(3) | shard(2, 2), "rank 2 is out of range for 2 ranks");
   wrong(numbers(3) | shuffle(1) | shuffle_chunks(1), "must come before");
+  wrong(numbers(3) | shuffle(1) | select(1, [](std::int64_t place) { return place; }), "select must come before");
+  wrong(numbers(3) | select(-1, [](std::int64_t place) { return place; }), "must not be negative");
   wrong(numbers(3) | shuffle(1) | data::split(0, 50), "split must come before");
   wrong(numbers(3) | data::split(50, 20), "percentages");
   wrong(numbers(3) | to_device(0), "to_device needs batches");

@@ -12,6 +12,18 @@ struct Pipeline::Impl {
   Impl(const Origin& origin, const std::vector<Step>& steps, const PipelineOptions& options,
        const PipelineBuilder::Choice& choice)
       : builder(origin, steps, options, choice) {}
+
+  // What failed once fails in the same way from then on.
+  auto unless_failed(const auto& work) {
+    if (failure) std::rethrow_exception(failure);
+    try {
+      return work();
+    } catch (...) {
+      failure = std::current_exception();
+      throw;
+    }
+  }
+
   PipelineBuilder builder;
   std::exception_ptr failure = nullptr;
 };
@@ -29,13 +41,11 @@ Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 
 std::optional<Sample> Pipeline::next() {
-  if (impl_->failure) std::rethrow_exception(impl_->failure);
-  try {
-    return impl_->builder.next();
-  } catch (...) {
-    impl_->failure = std::current_exception();
-    throw;
-  }
+  return impl_->unless_failed([&] { return impl_->builder.next(); });
+}
+
+std::optional<Batch> Pipeline::next_batch() {
+  return impl_->unless_failed([&] { return impl_->builder.next_batch(); });
 }
 
 Position Pipeline::position() const {

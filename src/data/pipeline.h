@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ronde/data/batch.h"
 #include "ronde/data/order/batch_plan.h"
 #include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/data/pipeline_options.h"
@@ -28,6 +29,12 @@ class Pipeline {
   // Waits for the next sample, or batch; nothing when all epochs are over.
   // FAILS WITH: what the source or a step fails with; each time it is called from then on.
   std::optional<Sample> next();
+
+  // The next batch, with its kind, its places in the epoch and where to go on after it, rather than as named arrays.
+  // Its memory goes back when it goes, to be filled again; it may outlive the pipeline. A pipeline gives either samples
+  // or batches.
+  // FAILS WITH: as next(); BadInput unless a decoder fills the batches and no other steps follow them.
+  std::optional<Batch> next_batch();
 
   // Where to go on when what next() gave last has been used. It does not depend on the number of ranks.
   Position position() const;

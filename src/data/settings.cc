@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/cache.h"
 
 namespace ronde::data {

@@ -4,9 +4,12 @@
 #include <string>
 
 #include "ronde/base/settings/environment.h"
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/pipeline_options.h"
 #include "ronde/data/source.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::data {
 

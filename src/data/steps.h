@@ -25,6 +25,13 @@ class Dataset;
 // together.
 namespace steps {
 
+struct Select {
+  std::int64_t samples = 0;
+  std::function<std::int64_t(std::int64_t place)> index;
+};
+struct RandomSeed {
+  std::uint64_t seed = 0;
+};
 struct Shuffle {
   std::uint64_t seed = 0;
 };
@@ -102,10 +109,10 @@ struct ToDevice {
 
 }  // namespace steps
 
-using Step = std::variant<steps::Shuffle, steps::ShuffleChunks, steps::ShuffleBuffer, steps::Shard, steps::Take,
-                          steps::Skip, steps::Repeat, steps::SplitOff, steps::BatchUp, steps::Map, steps::Decode,
-                          steps::MapBatch, steps::Filter, steps::FlatMap, steps::Interleave, steps::Unbatch,
-                          steps::Cache, steps::Prefetch, steps::ToDevice>;
+using Step = std::variant<steps::Select, steps::RandomSeed, steps::Shuffle, steps::ShuffleChunks, steps::ShuffleBuffer,
+                          steps::Shard, steps::Take, steps::Skip, steps::Repeat, steps::SplitOff, steps::BatchUp,
+                          steps::Map, steps::Decode, steps::MapBatch, steps::Filter, steps::FlatMap, steps::Interleave,
+                          steps::Unbatch, steps::Cache, steps::Prefetch, steps::ToDevice>;
 std::string_view name(const Step& step);  // "shuffle", as it is called below
 
 using NextSample = std::function<std::optional<Sample>()>;  // nothing: no more
@@ -121,14 +128,21 @@ struct Origin {
   // Or, of datasets inside: so does this, within the memory of the pipeline around them.
   std::function<NextSample(std::int64_t epoch, const NestedOptions& inside)> open = {};
   int inside = 0;  // how many they are
+  // The records hold nothing: the first step, a decoder, makes each sample of its index alone.
+  bool made = false;
 };
 
 // --- order
+// `samples` of those that are stored: the one at a place is number `index(place)`. Comes first.
+inline Step select(std::int64_t samples, std::function<std::int64_t(std::int64_t place)> index) {
+  return steps::Select{samples, std::move(index)};
+}
 // Any sample may come anywhere, each exactly once an epoch, in another order every epoch. Takes no memory.
 inline Step shuffle(std::uint64_t seed) {
   return steps::Shuffle{seed};
 }
-// For packs and for disks that dislike jumping; see ChunkOrder.
+// For packs and for disks that dislike jumping; see ChunkOrder. After select and split it takes the chunks that they
+// leave; where those go back and forth in the files, it is shuffle(seed).
 inline Step shuffle_chunks(std::uint64_t seed, std::int64_t window = 16) {
   return steps::ShuffleChunks{seed, window};
 }
@@ -156,6 +170,10 @@ inline Step split(double from, double to, std::uint64_t seed = 0) {
 }
 
 // --- samples
+// What steps on samples draw depends on this seed, rather than on that of the order.
+inline Step random_seed(std::uint64_t seed) {
+  return steps::RandomSeed{seed};
+}
 struct Wrap {  // takes functions with and without a Draw
   template <class F>
   static steps::SampleFunction sample(F function) {

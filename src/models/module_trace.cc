@@ -13,6 +13,7 @@
 
 #include "ronde/models/detail/layer_names.h"
 #include "ronde/models/detail/op_watch.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/span.h"
 
 namespace ronde::models {
@@ -98,7 +99,7 @@ std::unique_ptr<at::ObserverContext> ModuleTrace::Impl::begin(const at::RecordFu
     running->first_number = at::sequence_number::peek();
     go_to(*running->layer);
   }
-  if (options.operators) running->span.emplace(operator_name(name), trace::Name("operator"));
+  if (options.operators) running->span.emplace(operator_name(name), trace::Name(trace::category_names::kOperator));
   return running;
 }
 
@@ -124,7 +125,7 @@ void ModuleTrace::Impl::go_to(const Chain& layer) {
   while (common < open.size() && common < layer.size() && open[common].text() == layer[common].text()) ++common;
   leave(common);
   for (std::size_t i = common; i < layer.size(); ++i) {
-    spans.emplace_back(layer[i], trace::Name("module"));
+    spans.emplace_back(layer[i], trace::Name(trace::category_names::kModule));
     open.push_back(layer[i]);
   }
   expected = trace::open_spans();

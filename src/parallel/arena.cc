@@ -1,5 +1,6 @@
 #include "ronde/parallel/arena.h"
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/parallel/detail/arena_allocator.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ronde/base/settings/settings.h"
+namespace ronde {
+class Settings;
+}
 
 // Memory of CPU tensors that is kept for the next step. Torch's default takes every large tensor from the system and
 // gives it back, and the system fills each page with zeros when it is touched first; in a training step that may cost

@@ -1,4 +1,5 @@
 #include "ronde/parallel/arena.h"
+#include "ronde/base/settings/settings.h"
 
 #include <atomic>
 #include <cstring>

@@ -33,6 +33,16 @@ Milliseconds time_left(const Deadline& until) {
 class StoreBootstrap final : public comm::Bootstrap {
  public:
   StoreBootstrap(StorePlace place, const Deadline& until) : place_(std::move(place)) { connect(until); }
+  // In a store that there is.
+  StoreBootstrap(StorePlace place, c10::intrusive_ptr<c10d::Store> store)
+      : place_(std::move(place)), given_(true), store_(std::move(store)) {
+    const auto start = monotonic_now();
+    try {
+      begin_life();
+    } catch (const c10::Error& error) {
+      throw lost(error, start);
+    }
+  }
   StoreBootstrap(const StoreBootstrap&) = delete;
   StoreBootstrap& operator=(const StoreBootstrap&) = delete;
   ~StoreBootstrap() override {
@@ -56,7 +66,7 @@ class StoreBootstrap final : public comm::Bootstrap {
         return meet(mine, until);
       } catch (const c10::DistNetworkError& error) {
         // Rank 0 may have served an engine before this one, and have taken that store away only now.
-        if (exchanges_ > 1 || place_.serves || until.passed()) throw lost(error, start);
+        if (given_ || exchanges_ > 1 || place_.serves || until.passed()) throw lost(error, start);
         connect(until);
       } catch (const c10::Error& error) {
         throw late(error, start);
@@ -86,29 +96,68 @@ class StoreBootstrap final : public comm::Bootstrap {
     options.timeout = time_left(until);
     options.multiTenant = true;  // torch.distributed may serve at the same port of this process
     store_ = c10::make_intrusive<c10d::TCPStore>(place_.host, options);
-    life_ = store_->add(fmt::format("{}/lives of {}", place_.prefix, place_.rank), 1);
+    begin_life();
   }
+
+  // That of somebody else's store is theirs. Nothing here waits by it: only wait() does, which is told how long.
+  void set_timeout(Milliseconds timeout) {
+    if (!given_) store_->setTimeout(timeout);
+  }
+
+  void begin_life() { life_ = store_->add(fmt::format("{}/lives of {}", place_.prefix, place_.rank), 1); }
 
   Error unreachable(const c10::Error& error, std::chrono::nanoseconds start) const {
     return {place_.serves ? Error::Kind::System : Error::Kind::Timeout,
-            fmt::format("bootstrap: rank {} cannot {} the store at {} (MASTER_ADDR, MASTER_PORT), after {}: {}",
+            fmt::format("bootstrap: rank {} cannot {} the store {} (MASTER_ADDR, MASTER_PORT), after {}: {}",
                         place_.rank, place_.serves ? "serve" : "reach", address(),
                         format_duration(monotonic_now() - start), error.what_without_backtrace())};
   }
 
   std::vector<std::string> meet(const std::string& mine, const Deadline& until) {
-    store_->setTimeout(time_left(until));
+    set_timeout(time_left(until));
     store_->set(key(place_.rank), Bytes(mine.begin(), mine.end()));
-    std::vector<std::string> keys;
-    for (int rank = 0; rank < place_.size; ++rank) keys.push_back(key(rank));
-    store_->wait(keys, time_left(until));
-    std::vector<std::string> blobs;
-    for (const Bytes& bytes : store_->multiGet(keys)) blobs.emplace_back(bytes.begin(), bytes.end());
+    if (place_.rank == 0) pass_on(until);
+    store_->wait({key(kAll)}, time_left(until));
+    std::vector<std::string> blobs = split(store_->get(key(kAll)));
     store_->set(read_key(place_.rank), Bytes{1});  // has no answer: the rank that serves may go at once
     return blobs;
   }
 
-  std::string address() const { return fmt::format("{}:{}", place_.host, place_.port); }
+  // Rank 0 reads what each has given and gives it to all in one piece: the store answers each rank once, rather than
+  // once for each other rank.
+  void pass_on(const Deadline& until) {
+    std::vector<std::string> keys;
+    for (int rank = 0; rank < place_.size; ++rank) keys.push_back(key(rank));
+    store_->wait(keys, time_left(until));
+    Bytes all;
+    for (const Bytes& bytes : store_->multiGet(keys)) {
+      const auto length = static_cast<std::uint32_t>(bytes.size());
+      for (int shift = 0; shift < 32; shift += 8) all.push_back(static_cast<std::uint8_t>(length >> shift));
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    store_->set(key(kAll), all);
+  }
+
+  std::vector<std::string> split(const Bytes& all) const {
+    std::vector<std::string> blobs;
+    for (std::size_t at = 0; at + 4 <= all.size();) {
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < 4; ++i) length |= static_cast<std::size_t>(all[at + i]) << (8 * i);
+      at += 4;
+      if (length > all.size() - at) break;
+      blobs.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at),
+                         all.begin() + static_cast<std::ptrdiff_t>(at + length));
+      at += length;
+    }
+    if (std::ssize(blobs) != place_.size)
+      throw Error(Error::Kind::System, fmt::format("bootstrap: the store at {} holds what {} ranks gave, not {}",
+                                                   address(), blobs.size(), place_.size));
+    return blobs;
+  }
+
+  std::string address() const {
+    return given_ ? "of torch.distributed" : fmt::format("at {}:{}", place_.host, place_.port);
+  }
 
   template <class What>
   std::string key(const What& what) const {
@@ -119,7 +168,7 @@ class StoreBootstrap final : public comm::Bootstrap {
 
   Error lost(const c10::Error& error, std::chrono::nanoseconds start) const {
     return {Error::Kind::PeerLost,
-            fmt::format("bootstrap: rank {} has lost the store at {}, after {}: {}", place_.rank, address(),
+            fmt::format("bootstrap: rank {} has lost the store {}, after {}: {}", place_.rank, address(),
                         format_duration(monotonic_now() - start), error.what_without_backtrace())};
   }
 
@@ -129,7 +178,7 @@ class StoreBootstrap final : public comm::Bootstrap {
     std::vector<int> missing;
     std::vector<std::string> names;
     try {
-      store_->setTimeout(1s);
+      set_timeout(1s);
       for (int rank = 0; rank < place_.size; ++rank) {
         if (store_->check({key(rank)})) continue;
         missing.push_back(rank);
@@ -138,8 +187,14 @@ class StoreBootstrap final : public comm::Bootstrap {
     } catch (const c10::Error&) {  // then the store itself does not answer
       missing.clear();
     }
+    if (missing.empty() && place_.rank != 0 && answers())
+      return {Error::Kind::Timeout,
+              fmt::format("bootstrap: all ranks have arrived at the store {}, but rank 0 has not passed on what they "
+                          "gave; rank {} waited {}",
+                          address(), place_.rank, elapsed),
+              {.ranks = {0}}};
     if (missing.empty())
-      return {Error::Kind::Timeout, fmt::format("bootstrap: the store at {} does not answer rank {}, after {}: {}",
+      return {Error::Kind::Timeout, fmt::format("bootstrap: the store {} does not answer rank {}, after {}: {}",
                                                 address(), place_.rank, elapsed, error.what_without_backtrace())};
     return {Error::Kind::Timeout,
             fmt::format("bootstrap: {} {} did not arrive at the store {}; rank {} waited {}",
@@ -147,8 +202,20 @@ class StoreBootstrap final : public comm::Bootstrap {
             {.ranks = missing}};
   }
 
+  bool answers() {
+    try {
+      store_->check({key(place_.rank)});
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
+
+  static constexpr const char* kAll = "all";
+
   const StorePlace place_;
-  c10::intrusive_ptr<c10d::TCPStore> store_;
+  const bool given_ = false;
+  c10::intrusive_ptr<c10d::Store> store_;
   std::int64_t life_ = 0;  // which of this rank's bootstraps this is
   int exchanges_ = 0;
 };
@@ -186,6 +253,10 @@ std::optional<StorePlace> store_place(const Environment& environment) {
 
 std::unique_ptr<comm::Bootstrap> store_bootstrap(const StorePlace& place, Deadline until) {
   return std::make_unique<StoreBootstrap>(place, until);
+}
+
+std::unique_ptr<comm::Bootstrap> store_bootstrap(c10::intrusive_ptr<c10d::Store> store, const StorePlace& place) {
+  return std::make_unique<StoreBootstrap>(place, std::move(store));
 }
 
 std::unique_ptr<comm::Bootstrap> bootstrap_from(const Environment& environment, Deadline until) {

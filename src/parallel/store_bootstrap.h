@@ -4,9 +4,15 @@
 #include <optional>
 #include <string>
 
+#include <c10/util/intrusive_ptr.h>
+
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
+
+namespace c10d {
+class Store;
+}  // namespace c10d
 
 // Ranks that torchrun, or a launcher of somebody's own, has started find each other by torch's key-value store.
 namespace ronde::parallel {
@@ -30,6 +36,10 @@ std::optional<StorePlace> store_place(const Environment& environment);
 // afresh. The rank that serves goes last: its destructor waits, seconds at most, until all have read what they need.
 // FAILS WITH: Timeout, PeerLost or System, naming the store.
 std::unique_ptr<comm::Bootstrap> store_bootstrap(const StorePlace& place, Deadline until);
+
+// The same in a store that there is, such as torch.distributed's; of `place`, host and port are not looked at.
+// FAILS WITH: PeerLost.
+std::unique_ptr<comm::Bootstrap> store_bootstrap(c10::intrusive_ptr<c10d::Store> store, const StorePlace& place);
 
 // The bootstrap for this process, the first of these that has started it: `ronde run` on one machine; torchrun
 // (TORCHELASTIC_RUN_ID); mpirun, mpiexec or srun; whoever sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.

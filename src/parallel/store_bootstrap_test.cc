@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "ronde/base/error.h"
@@ -99,6 +101,26 @@ TEST(StoreBootstrap, EveryoneGetsEverything) {
   });
   const Blobs expected{std::string("x"), std::string("\0x", 2), std::string("\0\0x", 3)};
   for (const Blobs& blobs : results) EXPECT_EQ(blobs, expected);
+}
+
+// The store is torch.distributed's: other keys are in it, and its timeout is somebody else's.
+TEST(StoreBootstrap, InAStoreThatThereIs) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  store->setTimeout(123s);
+  for (int life = 0; life < 2; ++life) {
+    const auto results = on_ranks(3, [&](int rank) {
+      const StorePlace place{.rank = rank, .size = 3, .host = "", .serves = rank == 0, .prefix = "mine"};
+      const auto bootstrap = store_bootstrap(c10::make_intrusive<c10d::PrefixStore>("group", store), place);
+      return bootstrap->exchange(fmt::format("{} in {}", rank, life), soon());
+    });
+    for (const Blobs& blobs : results)
+      EXPECT_EQ(blobs,
+                (Blobs{fmt::format("0 in {}", life), fmt::format("1 in {}", life), fmt::format("2 in {}", life)}));
+  }
+  EXPECT_EQ(store->getTimeout(), 123s);
+  const auto alone = store_bootstrap(store, {.rank = 0, .size = 2, .host = "", .prefix = "other"});
+  const std::string said = complaint([&] { alone->exchange("x", Deadline::after(50ms)); });
+  EXPECT_NE(said.find("rank 1 did not arrive at the store of torch.distributed"), std::string::npos) << said;
 }
 
 // An engine that is shut down and made again in the same processes must not read what the first one left.

@@ -1,5 +1,7 @@
 #include "ronde/trace/settings.h"
 
+#include "ronde/base/settings/settings.h"
+
 namespace ronde::trace {
 
 std::optional<RecorderOptions> options_from(const Settings& settings) {

@@ -2,8 +2,11 @@
 
 #include <optional>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/trace/recorder.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::trace {
 

@@ -1,3 +1,4 @@
+#include "ronde/base/settings/settings.h"
 #include "ronde/trace/settings.h"
 
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/testing/folder.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/file/run.h"
 #include "ronde/trace/span.h"
 
@@ -39,7 +40,19 @@ TEST(SpanNames, AreThoseOfTheFileFormat) {
       {kWaitForSaving, "checkpoint wait"},
       {counter_names::kMemory, "memory in use"},
       {counter_names::kDeviceMemory, "device memory in use"},
-      {kFailure, "failure"}};
+      {kFailure, "failure"},
+      {category_names::kKernel, "kernel"},
+      {category_names::kCollective, "collective"},
+      {category_names::kCopy, "copy"},
+      {category_names::kModule, "module"},
+      {category_names::kOperator, "operator"},
+      {counter_names::kCoreClock, "core clock"},
+      {metadata_names::kJob, "job"},
+      {metadata_names::kLayers, "layers"},
+      {metadata_names::kRankFacts, "rank facts"},
+      {metadata_names::kInputStages, "input stages"},
+      {metadata_names::kMachineRates, "machine rates"},
+      {metadata_names::kGpuSteps, "gpu steps"}};
   for (const auto& [constant, documented] : names) EXPECT_EQ(constant, documented);
 }
 

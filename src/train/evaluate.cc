@@ -1,7 +1,6 @@
 #include "ronde/train/evaluate.h"
 
 #include "ronde/base/log.h"
-#include "ronde/data/loader.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -16,7 +15,7 @@ namespace {
 // Each rank has named those that it could not read.
 void say_what_is_missing(const Session& session, std::int64_t missing, std::int64_t samples) {
   if (missing == 0 || session.rank() != 0) return;
-  const Log log({.level = parse_log_level(session.settings().get<"log.level">())});
+  const Log log({.level = session.options().log_level});
   log.warn("the evaluation leaves out {} of {} samples, which cannot be read", missing, samples);
 }
 
@@ -28,14 +27,10 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
   // Running means are each rank's own, unless norms are synchronised: those of rank 0 count, as in a checkpoint.
   parallel::broadcast_buffers(*task.network, session.world());
   task.network->eval();
-  data::Loader loader(samples, {.batch = batch,
-                                .rank = session.rank(),
-                                .ranks = session.size(),
-                                .shuffle = false,
-                                .pipeline = pipeline_of(session)});
-  const Precision precision = parse_precision(session.settings().get<"train.precision">());
+  data::Pipeline batches = evaluation_data(samples, batch, session.rank(), session.size()).open(pipeline_of(session));
+  const Precision precision = parse_precision(session.options().precision);
   Tally tally(samples.kind().target, samples.kind().classes, task.measures);
-  Feed feed(loader, session, task);
+  Feed feed(batches, session, task);
   while (const auto all = feed.next()) {
     const StepBatch part = all->without_stand_ins();
     if (part.size() == 0) continue;

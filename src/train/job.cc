@@ -25,8 +25,9 @@ Settings with_consequences(Settings settings) {
 
 // What is process-wide in torch.
 void prepare_torch(const Settings& settings) {
-  if (settings.get<"memory.arena">()) install_arena(arena_options(settings));
-  apply_device_settings(settings);
+  const TrainingOptions options = training_options(settings);
+  if (options.arena) install_arena(arena_options(settings));
+  apply_device_settings(options);
 }
 
 // When this rank fails, the others are to know why.
@@ -46,10 +47,11 @@ int as_one_of_many(const Settings& settings, std::shared_ptr<const Registry> reg
 }  // namespace
 
 int run_training(const Settings& settings, const Log& log, std::shared_ptr<const Registry> own) {
+  const TrainingOptions options = training_options(settings);
   const auto registry = with_plugins(settings, std::move(own));
   registry->check();
-  (void)find_optimizer(settings.get<"optimizer.name">(), registry->optimizers);  // before samples are looked for
-  const TimeLimit limit(monotonic_now(), time_left(settings, std::chrono::system_clock::now()));
+  (void)find_optimizer(options.optimizer.name, registry->optimizers);  // before samples are looked for
+  const TimeLimit limit(monotonic_now(), time_left(options, std::chrono::system_clock::now()));
   return as_one_of_many(with_consequences(settings), registry, [&](Session& session) {
     announce_arithmetic(session, log);
     trace_machine(session, log);  // before there is anything else to do on the node
@@ -89,11 +91,11 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
   if (settings.get<"plugin">().empty() && plugins != loaded.info.settings.end() && !plugins->second.empty())
     throw Error::bad_input("{} was trained with a plugin: add --plugin {}", path.string(), plugins->second);
   return as_one_of_many(settings, with_plugins(settings, std::move(own)), [&](Session& session) {
-    require_precision(parse_precision(settings.get<"train.precision">()), hardware_of(session));
+    require_precision(parse_precision(session.options().precision), hardware_of(session));
     const Task task = make_task(session);
     models::copy_values(loaded.model, models::state_of(*task.network), path.string());
     const Results results =
-        results_of(evaluate(session, task, *task.held_out, settings.get<"train.batch">()), task.criterion());
+        results_of(evaluate(session, task, *task.held_out, session.options().batch), task.criterion());
     if (session.rank() != 0) return 0;
     fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
                task.held_out->name(), text_of(results, true));

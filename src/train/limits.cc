@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/units.h"
+#include "ronde/train/limits/limits_text.h"
 #include "ronde/train/logging/progress_text.h"
 #include "ronde/train/loop/exchange.h"
 #include "ronde/train/loop/stored.h"
@@ -13,22 +15,22 @@ namespace {
 
 // The backward pass makes two products for each of the forward pass, and touches what those read and write.
 constexpr double kBackward = 2;
-// Batches of the loader: two ahead, and one that is trained on.
+// Batches of the pipeline: two ahead, and one that is trained on.
 constexpr double kBatchesAhead = 3;
 // What CUDA takes of a GPU's memory for itself and its libraries.
 constexpr double kGpuProgram = 600e6;
 
 // Of a sample as a batch holds it, and as it travels to a GPU: pictures as bytes, where the device does the rest.
-double sample_bytes(const DryRun& known, const Settings& settings, bool gpu) {
-  const std::string place = settings.get<"data.on_device">();
+double sample_bytes(const DryRun& known, const TrainingOptions& options, bool gpu) {
+  const std::string place = options.data.on_device;
   data::SampleKind kind = known.kind;
   kind.u8 = known.preparation == data::Preparation::Pictures && (place == "on" || (place == "auto" && gpu));
   return static_cast<double>(kind.bytes());
 }
 
-std::int64_t batch_of(const Settings& settings, int ranks) {
-  require_enough_samples(settings, ranks);
-  return (settings.get<"train.batch">() + ranks - 1) / ranks;
+std::int64_t batch_of(const TrainingOptions& options, int ranks) {
+  require_enough_samples(options, ranks);
+  return (options.batch + ranks - 1) / ranks;
 }
 
 std::int64_t samples_a_pass(std::int64_t batch, std::int64_t passes) {
@@ -37,10 +39,6 @@ std::int64_t samples_a_pass(std::int64_t batch, std::int64_t passes) {
 
 std::string rate_text(double value, const char* unit) {
   return value < 10 ? fmt::format("{:.2f} {}", value, unit) : fmt::format("{:.0f} {}", value, unit);
-}
-
-std::string bytes_text(double bytes) {
-  return format_bytes(static_cast<std::uint64_t>(bytes));
 }
 
 class Finder {
@@ -79,11 +77,11 @@ void add_exchange(Finder& finder, const Work& work, const MachineRates& machine,
                            machine.allreduce_ranks));
 }
 
-double checkpoint_bytes(const DryRun& known, const Settings& settings, int ranks) {
+double checkpoint_bytes(const DryRun& known, const TrainingOptions& options, int ranks) {
   // Those at the end are written when no step runs.
-  if (!settings.get<"checkpoint.background">() || settings.get<"checkpoint.every">() == "0") return 0;
+  if (!options.checkpoint.background || options.checkpoint.every == "0") return 0;
   const double all = known.parameter_bytes + known.buffer_bytes + known.optimizer_bytes;
-  return settings.get<"checkpoint.sharded">() ? all / ranks : all;
+  return options.checkpoint.sharded ? all / ranks : all;
 }
 
 std::string speed_text(double samples_per_s) {
@@ -91,33 +89,32 @@ std::string speed_text(double samples_per_s) {
 }
 
 Limits::Variant variant_of(const Settings& settings, const MachineRates& machine, const Spread& spread) {
-  Limits::Variant variant{.recompute = settings.get<"model.recompute">(), .known = dry_run(settings)};
-  variant.memory = memory_need(variant.known, settings, machine, spread);
-  const double stored = stored_bytes(settings.get<"data.path">(), variant.known.samples + variant.known.held_out);
+  const TrainingOptions options = training_options(settings);
+  Limits::Variant variant{.recompute = options.model.recompute, .known = dry_run(settings)};
+  variant.memory = memory_need(variant.known, options, machine, spread);
+  const double stored = stored_bytes(options.data.path, variant.known.samples + variant.known.held_out);
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
-  variant.speeds = speed_limits(work_of(variant.known, settings, spread.ranks, stored, gpu), machine, spread);
+  variant.speeds = speed_limits(work_of(variant.known, options, spread.ranks, stored, gpu), machine, spread);
   return variant;
 }
 
 }  // namespace
 
-Work work_of(const DryRun& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu) {
-  Work work{.batch = batch_of(settings, ranks),
-            .precision = settings.get<"train.precision">(),
-            .tf32 = settings.get<"device.tf32">()};
+Work work_of(const DryRun& known, const TrainingOptions& options, int ranks, double stored_per_sample, bool gpu) {
+  Work work{.batch = batch_of(options, ranks), .precision = options.precision, .tf32 = options.tf32};
   const auto samples = static_cast<double>(work.batch);
-  const std::int64_t passes = settings.get<"train.accumulate">();
-  const double forwards = 1 + kBackward + (settings.get<"model.recompute">() ? 1 : 0);
+  const std::int64_t passes = options.accumulate;
+  const double forwards = 1 + kBackward + (options.model.recompute ? 1 : 0);
   work.flops = forwards * known.flops * samples;
   const double pass = known.touched.at(samples_a_pass(work.batch, passes));
   // The optimizer reads weights, gradients and its state, and writes weights and state.
   const double update = 2 * known.parameter_bytes + known.gradient_bytes + 2 * known.optimizer_bytes;
   work.touched = forwards * static_cast<double>(passes) * pass * width_of(work.precision) + update;
   work.stored = stored_per_sample * samples;
-  work.input = samples * sample_bytes(known, settings, gpu);
-  const double wire = settings.get<"train.compression">() == "none" ? 1.0 : 0.5;
+  work.input = samples * sample_bytes(known, options, gpu);
+  const double wire = options.compression == "none" ? 1.0 : 0.5;
   // Ranks that train alone meet with all they have, every few steps; others exchange gradients.
-  const std::int64_t apart = settings.get<"train.sync_every">();
+  const std::int64_t apart = options.sync_every;
   work.exchanged = apart == 1 ? wire * known.gradient_bytes
                               : (known.parameter_bytes + known.optimizer_bytes) / static_cast<double>(apart);
   return work;
@@ -160,16 +157,16 @@ std::string verdict(const std::vector<SpeedLimit>& limits, int ranks) {
                      speed_text(lowest->samples_per_s), all);
 }
 
-MemoryNeed memory_need(const DryRun& known, const Settings& settings, const MachineRates& machine,
+MemoryNeed memory_need(const DryRun& known, const TrainingOptions& options, const MachineRates& machine,
                        const Spread& spread) {
   const bool gpu = machine.kind == Hardware::Kind::Gpu;
-  const std::int64_t passes = settings.get<"train.accumulate">();
-  const std::int64_t batch = batch_of(settings, spread.ranks), pass = samples_a_pass(batch, passes);
-  const double sample = sample_bytes(known, settings, gpu);
+  const std::int64_t passes = options.accumulate;
+  const std::int64_t batch = batch_of(options, spread.ranks), pass = samples_a_pass(batch, passes);
+  const double sample = sample_bytes(known, options, gpu);
   MemoryNeed need{.activations = known.activations.at(pass),
                   .peak = static_cast<double>(known.step.peak(pass)),
                   .ahead = kBatchesAhead * sample * static_cast<double>(batch),
-                  .checkpoint = checkpoint_bytes(known, settings, spread.ranks),
+                  .checkpoint = checkpoint_bytes(known, options, spread.ranks),
                   .program = gpu ? kGpuProgram : known.program_bytes};
   need.rank = need.peak + need.program + (gpu ? 0 : need.ahead + need.checkpoint);
   const double whole = spread.memory > 0 ? static_cast<double>(spread.memory) : machine.memory_gb * 1e9;
@@ -185,9 +182,10 @@ MemoryNeed memory_need(const DryRun& known, const Settings& settings, const Mach
 }
 
 Limits find_limits(const Settings& settings, const MachineRates& machine, const Spread& spread) {
-  require_enough_samples(settings, spread.ranks);  // what cannot be is said before anything is tried
-  Limits limits{.model = settings.get<"model.name">(),
-                .batch = settings.get<"train.batch">(),
+  const TrainingOptions options = training_options(settings);
+  require_enough_samples(options, spread.ranks);  // what cannot be is said before anything is tried
+  Limits limits{.model = options.model.name,
+                .batch = options.batch,
                 .spread = spread,
                 .machine = machine,
                 .asked = variant_of(settings, machine, spread)};

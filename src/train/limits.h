@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/hardware.h"
+#include "ronde/train/options.h"
 #include "ronde/train/session/dry_run.h"
 
 // What a training can reach on a machine: how much memory it takes, and what would stop it from being faster. The
 // functions on Work, MachineRates and DryRun are pure.
+namespace ronde {
+class Settings;
+}
+
 namespace ronde::train {
 
 // How a job is spread.
@@ -32,7 +36,8 @@ struct Work {
   double exchanged = 0;  // gradients that meet those of other ranks
 };
 // `gpu`: it computes, and pictures travel to it as data.on_device says.
-Work work_of(const DryRun& known, const Settings& settings, int ranks, double stored_per_sample, bool gpu = false);
+Work work_of(const DryRun& known, const TrainingOptions& options, int ranks, double stored_per_sample,
+             bool gpu = false);
 
 // A rank's share of what its machine does a second. Processors, disks and memory are shared by its ranks; a GPU is one
 // rank's own.
@@ -59,7 +64,7 @@ struct MemoryNeed {
   double available = 0;            // to one rank; 0: not known
   std::int64_t largest_batch = 0;  // of all ranks; 0: not even one sample a rank; only where the above is known
 };
-MemoryNeed memory_need(const DryRun& known, const Settings& settings, const MachineRates& machine,
+MemoryNeed memory_need(const DryRun& known, const TrainingOptions& options, const MachineRates& machine,
                        const Spread& spread);
 
 // A training as it is asked for, and with model.recompute the other way round, where the network can.

@@ -80,13 +80,12 @@ OptimizerEntry find_optimizer(std::string_view name, std::span<const OptimizerEn
                          meant ? " (did you mean " + *meant + "?)" : "", join(names, ", "));
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Settings& settings, const Parameters& parameters,
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerChoice& choice, const Parameters& parameters,
                                           std::span<const OptimizerEntry> more) {
-  const OptimizerEntry entry = find_optimizer(settings.get<"optimizer.name">(), more);
-  const bool fused = wants_fused(entry, settings.get<"optimizer.fused">(), parameters);
-  auto made =
-      (fused ? entry.make_fused : entry.make)(grouped(parameters, settings.get<"optimizer.spare_vectors">()), settings);
-  set_learning_rate(*made, settings.get<"optimizer.lr">());
+  const OptimizerEntry entry = find_optimizer(choice.name, more);
+  const bool fused = wants_fused(entry, choice.fused, parameters);
+  auto made = (fused ? entry.make_fused : entry.make)(grouped(parameters, choice.spare_vectors), choice);
+  set_learning_rate(*made, choice.lr);
   return made;
 }
 

@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
+#include "ronde/train/options.h"
 
 namespace ronde::train {
 
@@ -17,7 +17,7 @@ struct OptimizerEntry;
 // dimension, without weight decay and layer-wise scaling.
 // `more`: optimizers of a program or a plugin.
 // FAILS WITH: BadInput for settings that do not go together.
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Settings& settings,
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const OptimizerChoice& choice,
                                                         const std::vector<torch::Tensor>& parameters,
                                                         std::span<const OptimizerEntry> more = {});
 

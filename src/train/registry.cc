@@ -79,14 +79,12 @@ const DatasetEntry* find_dataset(const Registry& registry, std::string_view name
   return find(registry.datasets, name);
 }
 
-const LossEntry* find_loss(const Registry& registry, const Settings& settings) {
-  const std::string name = settings.get<"train.loss">();
+const LossEntry* find_loss(const Registry& registry, const std::string& name) {
   return name.empty() ? nullptr : &find_or_say(registry.losses, name, "train.loss");
 }
 
-std::vector<data::Augment> find_augmentations(const Registry& registry, const Settings& settings) {
+std::vector<data::Augment> find_augmentations(const Registry& registry, const std::string& names) {
   std::vector<data::Augment> functions;
-  const std::string names = settings.get<"data.augment">();
   if (trim(names).empty()) return functions;
   for (const auto name : split(names, ','))
     functions.push_back(find_or_say(registry.augmentations, trim(name), "data.augment").apply);

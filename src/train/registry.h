@@ -69,11 +69,11 @@ struct Registry {
 // nullptr: none is called so.
 const DatasetEntry* find_dataset(const Registry& registry, std::string_view name);
 
-// The loss of train.loss; nullptr: the setting is empty, and the loss is what fits data.target.
+// The loss of train.loss; nullptr: the name is empty, and the loss is what fits data.target.
 // FAILS WITH: BadInput for a name that no loss has, with those that there are.
-const LossEntry* find_loss(const Registry& registry, const Settings& settings);
+const LossEntry* find_loss(const Registry& registry, const std::string& name);
 
 // The functions of data.augment, a list of names by commas. FAILS WITH: BadInput for a name that no augmentation has.
-std::vector<data::Augment> find_augmentations(const Registry& registry, const Settings& settings);
+std::vector<data::Augment> find_augmentations(const Registry& registry, const std::string& names);
 
 }  // namespace ronde::train

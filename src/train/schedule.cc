@@ -38,11 +38,11 @@ struct End {
   std::string words;
 };
 
-End end_of(const Settings& settings, std::int64_t steps_per_epoch) {
-  const std::int64_t epochs = settings.get<"train.epochs">();
+End end_of(const TrainingOptions& options, std::int64_t steps_per_epoch) {
+  const std::int64_t epochs = options.epochs;
   const End training{static_cast<double>(epochs * steps_per_epoch),
                      fmt::format("the training ends after {} epochs ({} steps)", epochs, epochs * steps_per_epoch)};
-  const std::string text = settings.get<"schedule.length">();
+  const std::string text = options.schedule.length;
   if (trim(text).empty()) return training;
   const double length = parse_place("schedule.length", text).steps(steps_per_epoch);
   if (length > training.steps)
@@ -52,13 +52,13 @@ End end_of(const Settings& settings, std::int64_t steps_per_epoch) {
   return {length, fmt::format("the schedule ends after schedule.length = '{}'", text)};
 }
 
-std::vector<double> checked_milestones(const Settings& settings, std::int64_t steps_per_epoch, double warmup,
+std::vector<double> checked_milestones(const TrainingOptions& options, std::int64_t steps_per_epoch, double warmup,
                                        const End& end) {
-  const std::string text = settings.get<"schedule.milestones">();
+  const std::string text = options.schedule.milestones;
   std::vector<double> milestones;
   for (const Place& place : parse_places("schedule.milestones", text))
     milestones.push_back(place.steps(steps_per_epoch));
-  if (settings.get<"schedule.name">() != "step") return {};
+  if (options.schedule.name != "step") return {};
   if (milestones.empty())
     throw Error::bad_input("schedule.name is 'step': set schedule.milestones to the places where the rate drops");
   for (std::size_t i = 1; i < milestones.size(); ++i)
@@ -68,18 +68,18 @@ std::vector<double> checked_milestones(const Settings& settings, std::int64_t st
     throw Error::bad_input(
         "schedule.milestones is '{}', but schedule.warmup is '{}': the first drop must come after the "
         "warm-up",
-        text, settings.get<"schedule.warmup">());
+        text, options.schedule.warmup);
   if (milestones.back() >= end.steps)
     throw Error::bad_input("schedule.milestones is '{}', but {}: the last drop would never happen", text, end.words);
   return milestones;
 }
 
-double checked_warmup(const Settings& settings, std::int64_t steps_per_epoch, const End& end) {
-  const std::string text = settings.get<"schedule.warmup">();
+double checked_warmup(const TrainingOptions& options, std::int64_t steps_per_epoch, const End& end) {
+  const std::string text = options.schedule.warmup;
   const double warmup = parse_place("schedule.warmup", text).steps(steps_per_epoch);
   if (warmup > end.steps)
     throw Error::bad_input("schedule.warmup is '{}', but {}: the warm-up would never end", text, end.words);
-  if (warmup > 0 && settings.get<"schedule.name">() == "onecycle")
+  if (warmup > 0 && options.schedule.name == "onecycle")
     throw Error::bad_input(
         "schedule.warmup is '{}', but onecycle has its own warm-up, up to schedule.peak: remove schedule.warmup or "
         "choose another schedule",
@@ -129,28 +129,27 @@ double Schedule::at(double step) const {
   return rate;
 }
 
-double scaled_rate(const Settings& settings) {
-  const double rate = settings.get<"optimizer.lr">();
-  const double times =
-      static_cast<double>(settings.get<"train.batch">()) / static_cast<double>(settings.get<"optimizer.lr_batch">());
-  const std::string scaling = settings.get<"optimizer.lr_scaling">();
+double scaled_rate(const TrainingOptions& options) {
+  const double rate = options.optimizer.lr;
+  const double times = static_cast<double>(options.batch) / static_cast<double>(options.optimizer.lr_batch);
+  const std::string scaling = options.optimizer.lr_scaling;
   if (scaling == "linear") return rate * times;
   return scaling == "sqrt" ? rate * std::sqrt(times) : rate;
 }
 
-Schedule schedule_of(const Settings& settings, std::int64_t steps_per_epoch) {
-  const End end = end_of(settings, steps_per_epoch);
-  const double warmup = checked_warmup(settings, steps_per_epoch, end);
-  return {.decline = decline_of(settings.get<"schedule.name">()),
-          .rate = scaled_rate(settings),
+Schedule schedule_of(const TrainingOptions& options, std::int64_t steps_per_epoch) {
+  const End end = end_of(options, steps_per_epoch);
+  const double warmup = checked_warmup(options, steps_per_epoch, end);
+  return {.decline = decline_of(options.schedule.name),
+          .rate = scaled_rate(options),
           .warmup = warmup,
-          .start = settings.get<"schedule.start">(),
+          .start = options.schedule.start,
           .length = end.steps,
-          .end = settings.get<"schedule.end">(),
-          .power = settings.get<"schedule.power">(),
-          .milestones = checked_milestones(settings, steps_per_epoch, warmup, end),
-          .factor = settings.get<"schedule.factor">(),
-          .peak = settings.get<"schedule.peak">()};
+          .end = options.schedule.end,
+          .power = options.schedule.power,
+          .milestones = checked_milestones(options, steps_per_epoch, warmup, end),
+          .factor = options.schedule.factor,
+          .peak = options.schedule.peak};
 }
 
 }  // namespace ronde::train

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
+#include "ronde/train/options.h"
 
 namespace ronde::train {
 
@@ -45,12 +45,12 @@ struct Schedule {
 
 // optimizer.lr for a batch, scaled as optimizer.lr_scaling says: (train.batch / optimizer.lr_batch) times, or the
 // square root of that.
-double scaled_rate(const Settings& settings);
+double scaled_rate(const TrainingOptions& options);
 
 // What schedule.*, optimizer.lr* and train.epochs ask for. The training ends after train.epochs: that train.steps stops
 // it earlier moves nothing, since it may go on from there.
 // FAILS WITH: BadInput, naming the setting: something that is no place, a schedule that is longer than the training, a
 // warm-up beyond its end, milestones that do not ascend or lie beyond the end.
-Schedule schedule_of(const Settings& settings, std::int64_t steps_per_epoch);
+Schedule schedule_of(const TrainingOptions& options, std::int64_t steps_per_epoch);
 
 }  // namespace ronde::train

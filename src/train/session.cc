@@ -8,6 +8,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/device/device.h"
 #include "ronde/parallel/store_bootstrap.h"
 #include "ronde/trace/settings.h"
@@ -36,6 +37,7 @@ std::unique_ptr<trace::Recorder> recorder_for(const Settings& settings, int rank
 }  // namespace
 
 struct Session::Impl {
+  explicit Impl(const Settings& given) : settings(given), asked(train::training_options(given)) {}
   void begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
              const std::function<void(comm::EngineOptions&)>& adjust);
   // The first failure counts: others follow from it.
@@ -45,7 +47,8 @@ struct Session::Impl {
 
   const int exceptions = std::uncaught_exceptions();  // on their way when the session began
   bool failed = false;
-  Settings settings;
+  const Settings settings;
+  const train::TrainingOptions asked;
   std::shared_ptr<const train::Registry> registry = std::make_shared<const train::Registry>();
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<GpuTrace> gpu_trace;
@@ -62,9 +65,9 @@ void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::Engi
   recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
   if (recorder) scope.emplace(*recorder, "training");
   options.recorder = recorder.get();
-  options.log = Log({.level = parse_log_level(settings.get<"log.level">())});
-  if (recorder && settings.get<"trace.gpu">() && device::count() > 0)
-    gpu_trace = GpuTrace::start(*recorder, settings.get<"trace.gpu_steps">(), options.log);
+  options.log = Log({.level = asked.log_level});
+  if (recorder && asked.trace.gpu && device::count() > 0)
+    gpu_trace = GpuTrace::start(*recorder, asked.trace.gpu_steps, options.log);
   adjust(options);
   try {
     engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
@@ -75,8 +78,7 @@ void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::Engi
 }
 
 Session::Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->settings = settings;
+    : impl_(std::make_unique<Impl>(settings)) {
   auto options = comm::engine_options(settings);
   auto bootstrap = parallel::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
   impl_->begin(std::move(bootstrap), std::move(options), adjust);
@@ -88,16 +90,16 @@ Session::Session(const Settings& settings, std::shared_ptr<const train::Registry
 
 Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
                  std::shared_ptr<const train::Registry> registry)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->settings = settings;
+    : impl_(std::make_unique<Impl>(settings)) {
   if (registry) impl_->registry = std::move(registry);
   impl_->begin(std::move(bootstrap), comm::engine_options(settings), [](comm::EngineOptions&) {});
 }
 
+Session::Session(std::unique_ptr<comm::Engine> engine) : Session(std::move(engine), Settings()) {}
+
 Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings,
                  std::shared_ptr<const train::Registry> registry)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->settings = settings;
+    : impl_(std::make_unique<Impl>(settings)) {
   if (registry) impl_->registry = std::move(registry);
   impl_->engine = std::move(engine);
 }
@@ -126,7 +128,7 @@ int Session::node_rank() const {
 }
 
 torch::Device Session::device() const {
-  const std::string wanted = impl_->settings.get<"train.device">();
+  const std::string wanted = impl_->asked.device;
   const int gpus = device::count();
   const bool usable = gpus > 0 && torch::cuda::is_available();
   if (wanted == "cuda" && !usable)
@@ -144,6 +146,9 @@ comm::Group Session::world() const {
 }
 const Settings& Session::settings() const {
   return impl_->settings;
+}
+const train::TrainingOptions& Session::options() const {
+  return impl_->asked;
 }
 const train::Registry& Session::registry() const {
   return *impl_->registry;

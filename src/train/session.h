@@ -7,8 +7,8 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/comm/engine.h"
+#include "ronde/train/options.h"
 
 namespace ronde {
 
@@ -34,8 +34,9 @@ class Session {
   Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
           std::shared_ptr<const train::Registry> registry = nullptr);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
-  explicit Session(std::unique_ptr<comm::Engine> engine, const Settings& settings = {},
-                   std::shared_ptr<const train::Registry> registry = nullptr);
+  explicit Session(std::unique_ptr<comm::Engine> engine);
+  Session(std::unique_ptr<comm::Engine> engine, const Settings& settings,
+          std::shared_ptr<const train::Registry> registry = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -49,8 +50,9 @@ class Session {
   torch::Device device() const;  // train.device; a GPU by local rank. FAILS WITH: BadInput where there is none
   comm::Engine& engine() const;
   comm::Group world() const;
-  const Settings& settings() const;
-  const train::Registry& registry() const;
+  const Settings& settings() const;               // as they were given: ronde/base/settings/settings.h reads them
+  const train::TrainingOptions& options() const;  // what they ask a training to do
+  const train::Registry& registry() const;        // what they may name besides what is built in
   // Tells the trace, and whoever asks what this rank is doing.
   void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty

@@ -17,7 +17,7 @@ namespace ronde::train {
 namespace {
 
 models::NormFactory norm_of(const Session& session) {
-  const std::string name = session.settings().get<"model.norm">();
+  const std::string name = session.options().model.norm;
   if (name == "none") return models::no_norm();
   if (name == "batch") return models::batch_norm();
   return [group = session.world()](std::int64_t channels) {
@@ -31,8 +31,8 @@ bool has_convolutions(const torch::nn::Module& network) {
   return false;
 }
 
-models::LossOptions loss_of(const Settings& settings, data::Target target) {
-  models::LossOptions options{.label_smoothing = settings.get<"train.label_smoothing">(), .sum = true};
+models::LossOptions loss_of(const TrainingOptions& asked, data::Target target) {
+  models::LossOptions options{.label_smoothing = asked.label_smoothing, .sum = true};
   if (target == data::Target::Labels) options.kind = "multi-label";
   const bool numbers = target == data::Target::Input || target == data::Target::Values;
   if (numbers) options.kind = "reconstruction";
@@ -117,9 +117,9 @@ models::Loss summed(models::Loss loss) {
   };
 }
 
-void set_losses(Task& task, const Settings& settings, const Registry& registry) {
-  models::LossOptions options = loss_of(settings, task.target());
-  const LossEntry* own = find_loss(registry, settings);
+void set_losses(Task& task, const TrainingOptions& asked, const Registry& registry) {
+  models::LossOptions options = loss_of(asked, task.target());
+  const LossEntry* own = find_loss(registry, asked.loss);
   if (own) task.measures = own->measures;
   if (own && own->loss) {
     if (options.label_smoothing > 0)
@@ -134,7 +134,7 @@ void set_losses(Task& task, const Settings& settings, const Registry& registry) 
 }
 
 // Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
-torch::Tensor output_of_zeros(models::Network& network, const data::SampleKind& kind, const Settings& settings,
+torch::Tensor output_of_zeros(models::Network& network, const data::SampleKind& kind, const TrainingOptions& options,
                               torch::Device device) {
   const torch::NoGradGuard no_grad;
   network.eval();
@@ -144,19 +144,19 @@ torch::Tensor output_of_zeros(models::Network& network, const data::SampleKind& 
     return output;
   } catch (const c10::Error& error) {
     const std::string all = error.what_without_backtrace();
-    throw Error::bad_input("model.name = {} cannot take samples of {}: {}", settings.get<"model.name">(),
+    throw Error::bad_input("model.name = {} cannot take samples of {}: {}", options.model.name,
                            data::shape_text(kind.shape()), split(all, '\n').front());
   }
 }
 
 // What a loss of the user's takes is the user's affair.
-void check_output(const Task& task, const Settings& settings, torch::Device device) {
+void check_output(const Task& task, const TrainingOptions& options, torch::Device device) {
   const data::SampleKind kind = task.samples->kind();
-  const torch::Tensor output = output_of_zeros(*task.network, kind, settings, device);
+  const torch::Tensor output = output_of_zeros(*task.network, kind, options, device);
   const auto expected = output_shape(kind);
   if (!task.own_loss && output.sizes().slice(1) != torch::IntArrayRef(expected))
     throw Error::bad_input("model.name = {} gives {} numbers per sample, but data.target = {} needs {}",
-                           settings.get<"model.name">(), c10::str(output.sizes().slice(1)), data::name(kind.target),
+                           options.model.name, c10::str(output.sizes().slice(1)), data::name(kind.target),
                            c10::str(torch::IntArrayRef(expected)));
 }
 
@@ -164,35 +164,35 @@ void check_output(const Task& task, const Settings& settings, torch::Device devi
 
 Task make_task(const Session& session) {
   RONDE_SPAN(trace::span_names::kLoad);
-  const Settings& settings = session.settings();
+  const TrainingOptions& options = session.options();
   data::Parts parts = open_data(session);
   Task task{
       .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
   const data::SampleKind kind = task.samples->kind();
-  torch::manual_seed(static_cast<std::uint64_t>(settings.get<"train.seed">()));
+  torch::manual_seed(options.seed);
   const auto norm = [&task, make = norm_of(session)](std::int64_t channels) {
     task.has_norms = true;
     return make(channels);
   };
-  task.network = models::make_model({.name = settings.get<"model.name">(),
+  task.network = models::make_model({.name = options.model.name,
                                      .classes = kind.classes,
                                      .channels = kind.channels,
                                      .height = kind.height,
                                      .width = kind.width,
-                                     .filters = settings.get<"model.filters">(),
-                                     .conv_bias = settings.get<"model.conv_bias">(),
-                                     .recompute = settings.get<"model.recompute">(),
+                                     .filters = options.model.filters,
+                                     .conv_bias = options.model.conv_bias,
+                                     .recompute = options.model.recompute,
                                      .norm = norm,
                                      .input = kind.shape(),
                                      .output = output_shape(kind)},
                                     session.registry().models);
   task.network->to(session.device());
   const bool pictures = kind.shape().size() == 3;
-  task.channels_last = settings.get<"model.channels_last">() && pictures && has_convolutions(*task.network);
+  task.channels_last = options.model.channels_last && pictures && has_convolutions(*task.network);
   if (task.channels_last) models::to_channels_last(*task.network);
-  freeze(*task.network, settings.get<"model.freeze">());
-  set_losses(task, settings, session.registry());
-  check_output(task, settings, session.device());
+  freeze(*task.network, options.model.freeze);
+  set_losses(task, options, session.registry());
+  check_output(task, options, session.device());
   return task;
 }
 
@@ -204,14 +204,14 @@ std::vector<torch::Tensor> Task::trained() const {
 }
 
 void load_first_weights(const Session& session, Task& task) {
-  const std::filesystem::path file = session.settings().get<"model.weights">();
+  const std::filesystem::path file = session.options().model.weights;
   if (file.empty() || session.rank() != 0) return;
   if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
     throw Error::bad_input("model.weights: {} does not exist", file.string());
   const std::int64_t classes = task.samples->kind().classes;
   const auto fresh = models::load_weights_for(classes, *task.network, file);
   if (fresh.empty()) return;
-  const Log log({.level = parse_log_level(session.settings().get<"log.level">())});
+  const Log log({.level = session.options().log_level});
   log.info("model.weights: {} begin with random values: {} has them for another number of classes than {}",
            join(fresh, ", "), file.string(), classes);
 }

@@ -8,7 +8,6 @@
 
 #include <torch/torch.h>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/batch.h"
 #include "ronde/data/source.h"
 #include "ronde/models/loss.h"

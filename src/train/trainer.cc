@@ -1,6 +1,7 @@
 #include "ronde/train/trainer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/clock.h"
@@ -15,7 +16,6 @@
 #include "ronde/train/input/input.h"
 #include "ronde/train/input/mixup.h"
 #include "ronde/train/loop/exchange.h"
-#include "ronde/train/session/output_folder.h"
 #include "ronde/train/session/unused_settings.h"
 
 namespace ronde::train {
@@ -31,29 +31,28 @@ constexpr const char* kBest = "best measure";
 constexpr const char* kSinceBest = "evaluations since";
 
 void require_batch(const Session& session, const Task& task) {
-  const std::int64_t batch = session.settings().get<"train.batch">();
+  const std::int64_t batch = session.options().batch;
   if (batch > task.samples->size())
     throw Error::bad_input("train.batch is {}, but {} has only {} samples", batch, task.samples->name(),
                            task.samples->size());
-  require_enough_samples(session.settings(), session.size());
+  require_enough_samples(session.options(), session.size());
 }
 
 // The settings of optimizer.* that a user's optimizer reads; nothing: it is a built-in one.
 std::optional<std::vector<std::string>> own_optimizer(const Session& session) {
   for (const OptimizerEntry& entry : session.registry().optimizers)
-    if (entry.name == session.settings().get<"optimizer.name">())
+    if (entry.name == session.options().optimizer.name)
       return std::vector<std::string>(entry.settings.begin(), entry.settings.end());
   return {};
 }
 
 // What somebody has set and this training would ignore is refused, where its result would be taken for another's.
 void require_all_used(const Session& session, const Task& task, const Log& log) {
-  const Settings& settings = session.settings();
-  const std::string data = settings.get<"data.name">();
-  const auto unused = unused_settings(settings, {.preparation = data::preparation_of(data, *task.samples),
-                                                 .kind = task.samples->kind(),
-                                                 .has_norms = task.has_norms,
-                                                 .own_optimizer = own_optimizer(session)});
+  const auto unused = unused_settings(session.settings(),
+                                      {.preparation = data::preparation_of(session.options().data.name, *task.samples),
+                                       .kind = task.samples->kind(),
+                                       .has_norms = task.has_norms,
+                                       .own_optimizer = own_optimizer(session)});
   std::vector<std::string> refused, told;
   for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
   if (!refused.empty()) throw Error::bad_input("{}; remove it", join(refused, "; "));
@@ -61,10 +60,9 @@ void require_all_used(const Session& session, const Task& task, const Log& log) 
 }
 
 Mixing mixing_of(const Session& session, const Task& task) {
-  const Settings& settings = session.settings();
-  const std::int64_t batch = std::min(settings.get<"train.batch">(), task.samples->size());
-  return {.alpha = mixup_of(settings, task.target(), batch, session.size()),
-          .seed = static_cast<std::uint64_t>(settings.get<"train.seed">())};
+  const TrainingOptions& options = session.options();
+  const std::int64_t batch = std::min(options.batch, task.samples->size());
+  return {.alpha = mixup_of(options, task.target(), batch, session.size()), .seed = options.seed};
 }
 
 // What the settings have come to, by which a checkpoint of another training is told.
@@ -93,7 +91,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
   require_batch(session, task_);
   require_all_used(session, task_, log);
   trace_job(session, task_);
-  position_.seed = static_cast<std::uint64_t>(session.settings().get<"train.seed">());
+  position_.seed = session.options().seed;
 }
 
 void Trainer::resume() {
@@ -116,29 +114,22 @@ void Trainer::resume() {
 
 Outcome Trainer::run() {
   resume();
-  const Settings& settings = session_.settings();
   if (done_ && finished() && judged()) {
     say_complete();
     return outcome_;
   }
-  data::Loader loader(*task_.samples, {.batch = settings.get<"train.batch">(),
-                                       .rank = session_.rank(),
-                                       .ranks = session_.size(),
-                                       .start = position_,
-                                       .end_epoch = settings.get<"train.epochs">(),
-                                       .shuffle = settings.get<"data.shuffle">() != "off",
-                                       .window = window_of(settings),
-                                       .keep_short = false,  // an epoch's rest is too small for some numbers of ranks
-                                       .pipeline = pipeline_of(session_)});
-  reporter_.begin(done_, position_.epoch, loader.plan().batches());
+  const TrainingOptions& options = session_.options();
+  data::Pipeline batches = training_data(options, *task_.samples, position_.seed, session_.rank(), session_.size())
+                               .open(pipeline_of(session_), position_);
+  reporter_.begin(done_, position_.epoch, task_.samples->size() / options.batch);
   // The job before had no time for it.
   if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
-  if (!finished()) train(loader);
+  if (!finished()) train(batches);
   keep();
   test();
   checkpoint_manager_.finish();
-  reporter_.note_input(loader.stages(), loader.skipped());
-  trace_input(session_, loader.stages(), loader.skipped());
+  reporter_.note_input(batches.stages(), batches.skipped());
+  trace_input(session_, batches.stages(), batches.skipped());
   reporter_.end(outcome_.stopped(), checkpoint_manager_.newest());
   if (outcome_.to_be_continued) {
     require_kept();
@@ -150,7 +141,7 @@ Outcome Trainer::run() {
 }
 
 bool Trainer::complete() const {
-  return position_.epoch >= session_.settings().get<"train.epochs">() || is_last(outcome_.steps);
+  return position_.epoch >= session_.options().epochs || is_last(outcome_.steps);
 }
 
 bool Trainer::finished() const {
@@ -162,7 +153,7 @@ bool Trainer::judged() const {
 }
 
 bool Trainer::is_last(std::int64_t step) const {
-  const std::int64_t most = session_.settings().get<"train.steps">();
+  const std::int64_t most = session_.options().steps;
   return most > 0 && step >= most;
 }
 
@@ -177,14 +168,14 @@ void Trainer::require_kept() const {
 
 void Trainer::say_complete() const {
   if (session_.rank() != 0) return;
-  const std::string folder = output_folder(session_.settings()).string();
+  const std::string folder = session_.options().output.string();
   std::string why = "is complete";
   if (!complete() && !reached_target()) {
     why = fmt::format("has not improved for {} evaluations (train.patience)", since_best_);
   } else if (!complete()) {
     const Measure& main = outcome_.results.measures.front();
-    why = fmt::format("has reached train.target_accuracy = {} ({} {})",
-                      session_.settings().get<"train.target_accuracy">(), main.name, text_of(main, 2));
+    why = fmt::format("has reached train.target_accuracy = {} ({} {})", session_.options().target_accuracy, main.name,
+                      text_of(main, 2));
   }
   log_.info(
       "the training in {} {} after {} steps; 'ronde eval {}' evaluates it; checkpoint.resume=none or another "
@@ -201,19 +192,20 @@ void Trainer::say_why_stopped() const {
     why = fmt::format("the deadline is in {}", format_duration(*left));
   else if (left)
     why = fmt::format("the deadline was missed by {}", format_duration(-*left));
-  const bool by_itself = session_.settings().get<"checkpoint.resume">() == "auto";
+  const bool by_itself = session_.options().checkpoint.resume == "auto";
   log_.info("stopped after step {}: {}; {} continues from there (exit code {})", outcome_.steps, why,
             by_itself ? "the same command" : "checkpoint.resume=auto", kToBeContinuedExit);
 }
 
-void Trainer::train(data::Loader& loader) {
+void Trainer::train(data::Pipeline& batches) {
   limit_.other_work_ended(monotonic_now());
-  Feed feed(loader, session_, task_, mixing_);
+  Feed feed(batches, session_, task_, mixing_);
+  const std::vector<AfterStep> after = after_each_step(batches);
   while (!complete()) {
     const auto batch = next_batch(feed);
     if (!batch) break;
     evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1);
-    const bool more = one_step(loader, *batch);
+    const bool more = one_step(*batch, after);
     if (batch->facts.ends_epoch || !more) end_epoch(batch->facts.epoch);
     if (!more || outcome_.stopped() || reached_target() || out_of_patience()) break;
   }
@@ -226,32 +218,49 @@ std::optional<StepBatch> Trainer::next_batch(Feed& feed) const {
   return feed.next();
 }
 
-bool Trainer::one_step(data::Loader& loader, const StepBatch& batch) {
+std::vector<Trainer::AfterStep> Trainer::after_each_step(const data::Pipeline& batches) {
+  const auto trace = [this](const StepEnd&, Totals&) {
+    parallel::trace_arena();
+    clock_.step(session_.recorder());
+    memory_.step(session_.recorder());
+  };
+  const auto count_input_wait = [&batches, before = std::chrono::nanoseconds(0)](const StepEnd&, Totals& mine) mutable {
+    const std::chrono::nanoseconds waited = batches.waited();
+    mine.input_wait = std::chrono::duration<double>(waited - std::exchange(before, waited)).count();
+  };
+  const auto ask_to_stop = [this](const StepEnd& step, Totals& mine) {
+    mine.interrupted = interrupt_.asked() ? 1 : 0;
+    limit_.step_ended(monotonic_now());
+    mine.leave = wants_to_leave(step.ends_epoch) ? 1 : 0;
+  };
+  const auto ask_for_checkpoint = [this](const StepEnd& step, Totals& mine) {
+    mine.keep = checkpoint_manager_.due(step.number) ? 1 : 0;
+  };
+  return {trace, count_input_wait, ask_to_stop, ask_for_checkpoint};
+}
+
+bool Trainer::one_step(const StepBatch& batch, const std::vector<AfterStep>& after) {
   const std::int64_t number = ++outcome_.steps;
   tested_ = !task_.validation;
   learner_.step(number, batch);
+  position_ = batch.facts.after;
   // A GPU is to have the next step before anybody waits for what came of this one.
   const std::size_t ahead = stream_.device().is_cuda() ? 1 : 0;
   Totals mine = learner_.finished(ahead).value_or(Totals{});
-  parallel::trace_arena();
-  clock_.step(session_.recorder());
-  memory_.step(session_.recorder());
-  mine.input_wait = std::chrono::duration<double>(loader.waited() - input_waited_).count();
-  input_waited_ = loader.waited();
-  mine.interrupted = interrupt_.asked() ? 1 : 0;
-  limit_.step_ended(monotonic_now());
-  mine.leave = wants_to_leave(batch.facts.ends_epoch || is_last(number)) ? 1 : 0;
-  mine.keep = checkpoint_manager_.due(number) ? 1 : 0;
-  position_ = batch.facts.after;
-  const auto before = totals_.exchange(mine);
-  if (before) see(*before);
-  // Ranks that were asked before the last one was kept may have found it due once more.
-  const bool stale = checkpoint_manager_.goes_by_time() && number - 1 == kept_on_;
-  if (before && before->keep > 0 && !stale) {
-    kept_on_ = number;
-    keep();
+  for (const AfterStep& then : after) then({number, batch.facts.ends_epoch || is_last(number)}, mine);
+  if (const auto before = totals_.exchange(mine)) {
+    see(*before);
+    keep_if_asked(*before, number);
   }
   return !outcome_.stopped() && !is_last(number);
+}
+
+void Trainer::keep_if_asked(const Totals& before, std::int64_t number) {
+  // Ranks that were asked before the last one was kept may have found it due once more.
+  const bool stale = checkpoint_manager_.goes_by_time() && number - 1 == kept_on_;
+  if (before.keep == 0 || stale) return;
+  kept_on_ = number;
+  keep();
 }
 
 // Time is rank 0's affair, which writes and so knows what that takes.
@@ -260,7 +269,7 @@ bool Trainer::wants_to_leave(bool ends_epoch) {
   if (session_.rank() != 0 || !limit_.left(monotonic_now())) return false;
   TimeNeeds needs{.checkpoint = checkpoint_manager_.expected_time(*task_.network)};
   if (ends_epoch) {  // until one was seen, forward passes are taken for steps
-    const std::int64_t batch = session_.settings().get<"train.batch">();
+    const std::int64_t batch = session_.options().batch;
     needs.evaluation = evaluation_time_.value_or((task_.after_epochs().size() / batch + 1) * limit_.longest_step());
   }
   return limit_.over(monotonic_now(), needs);
@@ -281,7 +290,7 @@ void Trainer::end_epoch(std::int64_t epoch) {
   if (outcome_.stopped()) return;
   learner_.sync_weights();
   const auto begin = monotonic_now();
-  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.settings().get<"train.batch">());
+  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.options().batch);
   outcome_.score = found.score;
   outcome_.results = results_of(found, task_.criterion());
   reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
@@ -296,14 +305,14 @@ void Trainer::end_epoch(std::int64_t epoch) {
 // was broken off is made good by the next run.
 void Trainer::test() {
   if (tested_ || outcome_.stopped()) return;
-  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.settings().get<"train.batch">());
+  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.options().batch);
   reporter_.test(outcome_.steps, results_of(found, task_.criterion()));
   tested_ = true;
   keep();
 }
 
 bool Trainer::reached_target() const {
-  const double target = session_.settings().get<"train.target_accuracy">();
+  const double target = session_.options().target_accuracy;
   return target > 0 && outcome_.results.reached(target);
 }
 
@@ -322,7 +331,7 @@ void Trainer::note_progress() {
 }
 
 bool Trainer::out_of_patience() const {
-  const std::int64_t patience = session_.settings().get<"train.patience">();
+  const std::int64_t patience = session_.options().patience;
   return patience > 0 && since_best_ >= patience;
 }
 

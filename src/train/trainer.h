@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
-#include "ronde/data/loader.h"
+#include "ronde/data/pipeline.h"
 #include "ronde/train/evaluate.h"
 #include "ronde/train/logging/reporter.h"
 #include "ronde/train/loop/checkpoint_manager.h"
@@ -49,9 +51,17 @@ class Trainer {
   bool is_last(std::int64_t step) const;  // by train.steps
   void require_kept() const;
   void say_complete() const;
-  void train(data::Loader& loader);
+  void train(data::Pipeline& batches);
   std::optional<StepBatch> next_batch(Feed& feed) const;
-  bool one_step(data::Loader& loader, const StepBatch& batch);  // false: it is time to stop
+  // What happens after each step of this rank, in order: it may add to what ranks tell each other of the step.
+  struct StepEnd {
+    std::int64_t number = 0;
+    bool ends_epoch = false;
+  };
+  using AfterStep = std::function<void(const StepEnd& step, Totals& mine)>;
+  std::vector<AfterStep> after_each_step(const data::Pipeline& batches);
+  bool one_step(const StepBatch& batch, const std::vector<AfterStep>& after);  // false: it is time to stop
+  void keep_if_asked(const Totals& before, std::int64_t number);
   bool wants_to_leave(bool ends_epoch);
   void say_why_stopped() const;
   void see(const Totals& totals);
@@ -78,7 +88,6 @@ class Trainer {
   std::int64_t kept_on_ = -1;         // the step in which a checkpoint was last asked for
   data::Position position_;
   Outcome outcome_;
-  std::chrono::nanoseconds input_waited_{0};
   std::optional<std::chrono::nanoseconds> evaluation_time_;
   TracedClock clock_;
   TracedMemory memory_{session_.device()};

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/comm/thread_job.h"
 #include "ronde/models/tensor_map.h"

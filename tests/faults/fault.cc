@@ -20,6 +20,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/data/dataset.h"
 #include "ronde/data/order/random.h"

@@ -14,6 +14,7 @@
 #include "ronde/comm/agree/negotiation.h"
 #include "ronde/comm/bootstrap/bootstrap_wire.h"
 #include "ronde/comm/execute/rows.h"
+#include "ronde/comm/gpu/gpu_place.h"
 #include "ronde/comm/link/nodes/nodes_notes.h"
 #include "ronde/comm/link/tcp/endpoint.h"
 #include "ronde/comm/link/tcp/handshake.h"
@@ -188,6 +189,17 @@ void rows(std::string_view bytes) {
   if (total_of(rows) < 0) std::abort();
 }
 
+// Where a member says that its GPU is.
+void gpu_place(std::string_view bytes) {
+  GpuWord word{};
+  std::ranges::copy(bytes.substr(0, word.size()), word.begin());
+  const std::string_view text = text_of(word);
+  if (text.size() > word.size()) std::abort();
+  const GpuPlace place = GpuPlace::from_text(text);
+  const GpuPlace again = GpuPlace::from_text(place.to_text());
+  if (again.rank != place.rank || again.device != place.device || again.bus_id != place.bus_id) std::abort();
+}
+
 void stall_answer(std::string_view bytes) {
   const StallAnswer answer = read_answer(std::string(bytes));
   const std::array titles{std::string("one"), std::string("two")};
@@ -218,6 +230,7 @@ constexpr auto kTargets = std::to_array<Target>({{"handshake", handshake},
                                                  {"note", note},
                                                  {"round", round},
                                                  {"rows", rows},
+                                                 {"gpu_place", gpu_place},
                                                  {"stream", stream}});
 
 }  // namespace

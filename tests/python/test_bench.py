@@ -49,8 +49,9 @@ def test_python(bench, build_dir):
     if not list(build_dir.glob("python/ronde/_core.*.so")):
         pytest.skip("the Python module was not built (target ronde_python)")
     report = bench("python", "-n", "2", "--tensors", "50", "--turns", "1", "--python", sys.executable)
-    (row,) = report["rows"]
+    row, distributed = report["rows"]
     assert row["tensors"] == 50 and row["python_us"] > 0
+    assert distributed["bytes"] == 4 and distributed["c10d_us"] > 0 and distributed["ratio_gloo"] > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
@@ -147,6 +148,14 @@ def test_what_autotune_finds_against_the_defaults(bench, model):
         assert bar["value"] == pytest.approx(row["tuned_us"] / row["default_us"]) and bar["bar"] == 1.02
 
 
+def test_control_of_simulated_ranks(bench):
+    report = bench("control", "--simulate", "200", "--tensors", "3")
+    assert {row["ranks"] for row in report["rows"]} == {200}
+    bucket = next(row for row in report["rows"] if row["what"] == "a bucket of a plan")
+    assert bucket["network_messages"] == 5  # log2 of 25 nodes
+    assert report["summary"]["bucket_messages"]["met"], report["summary"]
+
+
 def test_control(bench):
     report = bench("control", "-n", "2,3", "--tensors", "10")  # every row is silent for three seconds
     assert sum(row["nodes"] == 1 for row in report["rows"]) == 2 * 1 * 2
@@ -156,6 +165,8 @@ def test_control(bench):
         assert max(row["silent_messages_per_s"], row["silent_wake_ups_per_s"]) <= 10, row
         assert row["silent_watchdog_wake_ups_per_s"] <= 10, row
         assert (row["idle_messages"], row["idle_wake_ups"]) == (0, 0), row
+        if row["nodes"] == 1:
+            assert row["wake_ups_per_call"] == 0, row
         assert row["messages_per_step"] == pytest.approx(row["messages_per_bucket"] * row["buckets"])
 
 

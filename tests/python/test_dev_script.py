@@ -175,6 +175,40 @@ def test_what_is_built_and_run_by_tier(stubs, tmp_path):
     assert "tests/python/test_cli.py" in files and all((ROOT / file).exists() for file in files)
 
 
+NINJA = """\
+rule regenerate
+  command = touch $out
+  generator = 1
+rule make
+  command = touch $out
+build build.ninja: regenerate list
+build a: make
+build b: make a
+build c: make
+"""
+
+
+def test_a_build_says_what_it_will_take(tmp_path):
+    (tmp_path / "build.ninja").write_text(NINJA)
+    (tmp_path / "list").touch()
+    os.utime(tmp_path / "build.ninja", (1, 1))  # as if a list of sources had changed since
+
+    def says(*targets: str) -> str:
+        return bash(f"building_takes {tmp_path} {' '.join(targets)}", os.environ["PATH"]).stdout.strip()
+
+    assert says("a", "b").startswith("2 steps, at most about 1 min on ")
+    assert says().startswith("3 steps, ")
+    for name in "abc":
+        (tmp_path / name).touch()
+    subprocess.run(["ninja", "-C", tmp_path], check=True, capture_output=True)
+    assert says() == "nothing has changed"
+
+
+def test_a_build_can_count_its_steps(build_dir):
+    """With a GLOB that CMake looks at before each build, ninja's dry run ends there: two steps, whatever is to come."""
+    assert not (build_dir / "CMakeFiles/VerifyGlobs.cmake").exists(), "file(GLOB ... CONFIGURE_DEPENDS) somewhere"
+
+
 # How a GoogleTest program ends, and what test_program.sh says of it.
 @pytest.mark.parametrize(
     ("end", "code", "says"),

@@ -42,3 +42,11 @@ def test_the_modules_of_the_page_are_those_of_the_build():
     everything = {module for module, names in arrows.items() if names == {"all"}}
     assert arrows == built | {module: {"all"} for module in everything & set(built)}
     assert {module for module, planned, _ in rows if planned} & set(built) == set()
+
+
+def test_the_sum_by_which_ranks_agree_on_gradients_is_that_of_the_code():
+    code = (ROOT / "src" / "parallel" / "detail" / "presence.h").read_text()
+    bits, power = re.search(r"std::int(\d+)_t kOneSparse = std::int\d+_t\{1\} << (\d+);", code).groups()
+    page = " ".join((ROOT / "docs" / "architecture.md").read_text().split())
+    assert f"(a dense one counts 1, a sparse one 2^{power})" in page
+    assert f"It costs one {bits}-bit number per parameter" in page

@@ -25,6 +25,9 @@ int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_C
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   return fails("MPI_Testsome") ? MPI_ERR_OTHER : PMPI_Testsome(count, requests, done, indices, statuses);
 }
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* there, MPI_Status* status) {
+  return fails("MPI_Iprobe") ? MPI_ERR_OTHER : PMPI_Iprobe(from, tag, comm, there, status);
+}
 """
 
 
@@ -35,7 +38,9 @@ def mpirun(build_dir):
     if not shutil.which("mpirun"):
         pytest.skip("there is no mpirun")
 
-    def run(*words: str, nodes: int = 2, **environment: str) -> subprocess.CompletedProcess:
+    def run(
+        *words: str, nodes: int = 2, before: tuple[str, ...] = (), **environment: str
+    ) -> subprocess.CompletedProcess:
         env = {
             **os.environ,
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -45,7 +50,7 @@ def mpirun(build_dir):
             "RONDE_TOPOLOGY_PRETEND_NODES": str(nodes),
         }
         exports = [word for key, value in environment.items() for word in ("-x", f"{key}={value}")]
-        command = ["mpirun", "-n", "3", *exports, str(build_dir / "end_rank"), *words]
+        command = ["mpirun", "-n", "3", *exports, *before, str(build_dir / "end_rank"), *words]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
 
     return run
@@ -54,6 +59,20 @@ def mpirun(build_dir):
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_a_rank_may_save_its_model_for_as_long_as_it_likes(mpirun, nodes):
     done = mpirun("late", nodes=nodes)
+    assert done.returncode == 0, done.stderr
+    assert "saved" in done.stdout
+
+
+# Each rank is one number higher in its own namespace than the rank before, and the others are not there.
+IN_ITS_OWN_NAMESPACE = """for i in $(seq 0 $OMPI_COMM_WORLD_RANK); do /bin/true; done; "$@"; exit $?"""
+
+
+def test_a_rank_may_save_its_model_where_the_others_cannot_see_its_process(mpirun):
+    """As in containers that each have processes of their own."""
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+        pytest.skip("namespaces of processes cannot be made here")
+    done = mpirun("late", nodes=1, before=(*apart, "sh", "-c", IN_ITS_OWN_NAMESPACE, "sh"), OMPI_MCA_btl="self,tcp")
     assert done.returncode == 0, done.stderr
     assert "saved" in done.stdout
 
@@ -84,7 +103,7 @@ def test_the_code_of_a_rank_that_exits_is_the_jobs(mpirun):
     assert done.returncode == 3, done.stderr
 
 
-@pytest.mark.parametrize("call", ["MPI_Isend", "MPI_Irecv", "MPI_Testsome"])
+@pytest.mark.parametrize("call", ["MPI_Isend", "MPI_Irecv", "MPI_Testsome", "MPI_Iprobe"])
 def test_a_call_of_mpi_that_fails_is_the_cause_that_all_name(mpirun, tmp_path, call):
     source, shim = tmp_path / "shim.c", tmp_path / "shim.so"
     source.write_text(SHIM)

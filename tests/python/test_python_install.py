@@ -54,6 +54,13 @@ def test_installed_it_works_on_two_ranks(venv, source, build_dir, package, packa
     program = [venv / "bin" / "ronde", "run", "--log-level", "error", "-n", "2", venv / "bin" / "python", "job.py"]
     job = subprocess.run(program, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert sorted(job.stdout.splitlines()) == ["[0] [0, 1]", "[1] [0, 1]"], job.stderr
+    # torch finds the backend by itself.
+    (tmp_path / "job.py").write_text(
+        "import torch, torch.distributed as dist\ndist.init_process_group('ronde')\none = torch.ones(1)\n"
+        "dist.all_reduce(one)\nprint(int(one))\ndist.destroy_process_group()\n"
+    )
+    job = subprocess.run(program, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert sorted(job.stdout.splitlines()) == ["[0] 2", "[1] 2"], job.stderr
 
 
 def test_without_torch_one_sentence_says_so(tmp_path, clean_env):

@@ -69,6 +69,22 @@ def test_a_program_that_ends_by_an_exception_gets_no_grade(python_job, tmp_path)
     assert "ValueError: these labels are wrong" in found["verdict"], found["verdict"]
 
 
+def test_a_recording_that_ends_by_an_exception_gets_no_grade(tmp_path):
+    import ronde.report
+    import ronde.trace as trace
+
+    with pytest.raises(KeyError), trace.record(tmp_path):
+        for number in range(20):
+            trace.step(number)
+            with trace.span("forward"):
+                sum(range(20000))
+        raise KeyError("no such layer")
+    found = ronde.report.report(tmp_path)
+    assert found["state"] == "unknown", found["verdict"]
+    assert found["verdict"].startswith("The run failed after "), found["verdict"]
+    assert "KeyError: 'no such layer'" in found["verdict"], found["verdict"]
+
+
 def test_wrong_input_is_said(tmp_path):
     import ronde.report
 

@@ -8,9 +8,16 @@ import sys
 import pytest
 from conftest import ROOT
 
-spec = importlib.util.spec_from_file_location("check_tree", ROOT / "tools" / "check_tree.py")
-check_tree = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check_tree)
+
+def load_tool(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    tool = importlib.util.module_from_spec(spec)
+    sys.modules[name] = tool
+    spec.loader.exec_module(tool)
+    return tool
+
+
+check_tree, draw_house = load_tool("check_tree"), load_tool("draw_house")
 
 
 def test_this_tree_has_no_findings():
@@ -62,6 +69,30 @@ def test_one_line(tree, file, line, expected):
     assert (findings == []) if expected is None else (len(findings) == 1 and findings[0].startswith(expected))
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "found"),
+    [
+        ("src/a/x.cc", 'RONDE_SPAN("forward");', True),
+        ("src/a/x.cc", 'const trace::Span span("forward", "wait");', True),
+        ("src/a/x.cc", 'const auto id = run.names.find("forward");', True),
+        ("src/a/x.cc", 'recorder.set_metadata("job", text);', True),
+        ("src/a/x.cc", 'RONDE_SPAN("of my own");', False),
+        ("src/a/x.cc", "RONDE_SPAN(span_names::kForward);", False),
+        ("src/a/x.cc", 'json = {{"job", 1}};  // RONDE_SPAN("forward")', False),
+        ("src/a/x_test.cc", 'RONDE_SPAN("forward");', False),
+    ],
+)
+def test_names_in_traces_are_constants(tree, tmp_path, file, line, found):
+    (tmp_path / "src" / "trace").mkdir()
+    header = tmp_path / "src" / "trace" / "span_names.h"
+    header.write_text(
+        'inline constexpr char kForward[] = "forward";\ninline constexpr char kJob[] = "job";  // rank 0\n'
+    )
+    assert [text.partition(" has a constant in src/trace: k")[1] != "" for text in tree(line + "\n", file)] == [
+        True
+    ] * found
+
+
 def test_private_rooms(tree):
     found = tree('#include "ronde/b/detail/x.h"\n')
     assert found[0] == "src/a/x.cc:1: a includes a private header of b"
@@ -105,6 +136,15 @@ def test_long_functions_with_braces_in_their_head(tree, head):
 
 def test_braces_in_text_do_not_count(tree):
     assert tree('void f() { g("{"); }  // {\n' + "int x;\n" * 100) == []
+
+
+def test_every_arrow_of_the_house_points_down():
+    arrows = draw_house.read_arrows((ROOT / "docs" / "architecture.md").read_text())
+    floors = draw_house.floors_of(arrows)
+    floor = {module: -row for row, modules in enumerate(floors) for module in modules}
+    assert set(floor) == set(arrows) and {"cli", "python"} == set(floors[0]) and floors[-1] == ["base"]
+    for module, below in arrows.items():
+        assert all(floor[other] < floor[module] for other in below), module
 
 
 def test_the_picture_of_the_house_is_current():

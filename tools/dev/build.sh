@@ -42,9 +42,11 @@ build() {
   case $preset in release | dev) link_python_package "$preset" ;; esac
 }
 
-# How many steps, and how long they take without a compiler cache: a step costs about five seconds of one core.
+# How many steps, and how long they take without a compiler cache: a step costs about five seconds of one core. First the
+# build's own files are brought up to date, or ninja would count the steps to that and no more.
 building_takes() {
   local steps
+  ninja -C "$1" build.ninja >/dev/null || true  # the build itself says what is wrong
   steps=$(ninja -C "$1" -n "${@:2}" | sed -n 's|^\[[0-9]*/\([0-9]*\)\].*|\1|p' | tail -n 1)
   case ${steps:-0} in
     0) echo "nothing has changed" ;;

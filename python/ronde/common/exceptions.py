@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 from ronde._core import HorovodInternalError
 
 __all__ = ["HorovodInternalError", "HorovodVersionMismatchError", "HostsUpdatedInterrupt"]
@@ -53,3 +55,13 @@ class HorovodVersionMismatchError(ImportError):
         self.name = name
         self.version = version
         self.installed_version = installed_version
+
+
+def one_line(kind: type[BaseException], error: BaseException) -> str:
+    """What ended a program, as the other ranks and the trace are told.
+
+    >>> from ronde.common.exceptions import one_line
+    >>> one_line(ValueError, ValueError("these labels are wrong"))
+    'ValueError: these labels are wrong'
+    """
+    return "".join(traceback.format_exception_only(kind, error)).strip().splitlines()[-1]

@@ -1,4 +1,8 @@
-"""DistributedDataParallel for programs that are written for torch's own."""
+"""DistributedDataParallel for programs that are written for torch's own, and the backend "ronde" of torch.distributed.
+
+>>> import ronde.torch.distributed
+>>> torch.distributed.init_process_group("ronde")
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,11 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ronde import _core
+from ronde import _core, process_groups
 from ronde.common.process_sets import ProcessSet, global_process_set
 from ronde.torch.collectives import Average, Sum, _number, allreduce_async_, broadcast_async_, join, synchronize
+
+process_groups.register()
 
 _WITHOUT_MEANING = (
     "delay_all_reduce_named_params",

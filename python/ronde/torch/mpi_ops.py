@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +13,7 @@ from ronde._core import poll, synchronize
 from ronde.common import process_sets as _sets
 from ronde.common.basics import HorovodBasics
 from ronde.common.exceptions import HorovodInternalError
+from ronde.common.exceptions import one_line as _one_line
 from ronde.common.parts import meeting_of as _meeting_of
 from ronde.common.process_sets import ProcessSet, add_process_set, global_process_set, remove_process_set
 from ronde.common.timeline import Timelines as _Timelines
@@ -114,7 +114,7 @@ def init(
 
 def _tell_why(next_hook: Callable[..., Any]) -> None:
     def hook(kind: type[BaseException], value: BaseException, trace: Any) -> None:
-        _Ending.reason = "".join(traceback.format_exception_only(kind, value)).strip().splitlines()[-1]
+        _Ending.reason = _one_line(kind, value)
         next_hook(kind, value, trace)
 
     sys.excepthook = hook

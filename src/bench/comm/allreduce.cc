@@ -21,7 +21,8 @@ namespace {
 using detail::Contestant;
 using detail::Heat;
 using Json = nlohmann::ordered_json;
-using Times = std::map<std::string, std::optional<double>>;
+using detail::Timing;
+using Times = std::map<std::string, std::optional<Timing>>;
 
 constexpr std::size_t kKiB = 1024, kMiB = kKiB * 1024;
 constexpr auto kSizes =
@@ -32,10 +33,10 @@ constexpr std::size_t kLeastShared = 16 * kKiB;
 
 // A peer that fails loses its turns, and nobody else's.
 Heat heat_of(std::unique_ptr<Contestant>& peer, const Log& log) {
-  const auto ask = [&peer, &log](const detail::Command& command) -> std::optional<double> {
+  const auto ask = [&peer, &log](const detail::Command& command) -> std::optional<Timing> {
     if (!peer) return {};
     try {
-      return peer->ask(command);
+      return peer->time(command);
     } catch (const Error& error) {
       log.warn("{} is left out from {} bytes of {} on: {}", peer->name(), command.bytes, command.dtype, error.what());
       peer.reset();
@@ -51,14 +52,20 @@ std::vector<Heat> heats_of(Contestant& ronde, std::span<std::unique_ptr<Contesta
   if (shared) ours.insert(ours.end(), {"shared", "link-shared"});
   std::vector<Heat> heats;
   for (const char* what : ours)
-    heats.push_back({.name = what, .what = what, .ask = [&ronde](const auto& command) { return ronde.ask(command); }});
+    heats.push_back({.name = what, .what = what, .ask = [&ronde](const auto& command) { return ronde.time(command); }});
   for (auto& peer : peers)
     if (peer) heats.push_back(heat_of(peer, log));
   return heats;
 }
 
-Json json_of(const std::optional<double>& time) {
-  return time ? Json(*time) : Json(nullptr);
+Json json_of(const std::optional<Timing>& time) {
+  return time ? Json(time->us) : Json(nullptr);
+}
+
+// How evenly single calls went: their median and ninth tenth, under keys that begin with `prefix`.
+void add_spread(Json& row, const std::string& prefix, const std::optional<Timing>& time) {
+  row[prefix + "p50_us"] = time && time->p50_us ? Json(*time->p50_us) : Json(nullptr);
+  row[prefix + "p90_us"] = time && time->p90_us ? Json(*time->p90_us) : Json(nullptr);
 }
 
 Json make_row(int ranks, const detail::Command& command, const std::string& memory, Times& times, bool compare) {
@@ -70,11 +77,13 @@ Json make_row(int ranks, const detail::Command& command, const std::string& memo
               {"median_us", json_of(median)},
               {"link_us", json_of(times["link-" + memory])},
               {"copy_us", json_of(times["copy"])}};
+  add_spread(row, "", median);
+  add_spread(row, "link_", times["link-" + memory]);
   if (!compare) return row;
   for (const std::string peer : detail::kPeers) {
     const auto time = times[peer];
     row[peer + "_us"] = json_of(time);
-    row["ratio_" + peer] = time && median ? Json(*time / *median) : Json(nullptr);
+    row["ratio_" + peer] = time && median ? Json(time->us / median->us) : Json(nullptr);
   }
   return row;
 }

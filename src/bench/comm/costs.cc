@@ -23,7 +23,8 @@ constexpr auto kAlgorithms = std::to_array<Column>({{"link_us", "shm"},
                                                     {"gather_us", "gather"},
                                                     {"doubling_us", "doubling"},
                                                     {"direct_us", "direct"},
-                                                    {"ring_us", "ring"}});
+                                                    {"ring_us", "ring"},
+                                                    {"halving_us", "halving"}});
 
 struct Kind {
   std::string dtype, memory;

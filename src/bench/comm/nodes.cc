@@ -9,6 +9,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/bench/benchmarks.h"
 #include "ronde/bench/comm/costs.h"
@@ -69,7 +70,7 @@ class Race {
     std::vector<Racer> racers;
     racers.push_back({"median_us", [this] { return by_name(); }});
     racers.push_back({"link_us", [this] { return link({}); }});
-    for (const char* algorithm : {"gather", "direct", "ring", "doubling"})
+    for (const char* algorithm : {"gather", "direct", "ring", "halving", "doubling"})
       racers.push_back({fmt::format("{}_us", algorithm), [=, this] { return link({.algorithm = algorithm}); }});
     if (comm::runs_under_mpi(Environment::of_process())) {
       racers.push_back({"tcp_us", [this] { return link({.tcp_only = true}); }});

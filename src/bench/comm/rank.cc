@@ -23,8 +23,10 @@ void serve_rank(const RankOptions& options) {
   detail::RankWork work(engine, link);
   std::optional<detail::StepWork> step;
   if (!options.model.empty()) step.emplace(engine, detail::parameters_of(options.model), options.compute_us);
-  detail::serve(*bootstrap,
-                [&](const detail::Command& command) { return step ? step->time(command) : work.time(command); });
+  detail::serve(*bootstrap, [&](const detail::Command& command) -> detail::Timing {
+    if (step) return step->time(command);
+    return work.time(command);
+  });
 }
 
 }  // namespace ronde::bench

@@ -53,7 +53,7 @@ float get(const std::byte* at, comm::DType dtype) {
   return std::bit_cast<float>(bits);
 }
 
-double RankWork::time(const Command& command) {
+Timing RankWork::time(const Command& command) {
   if (command.what == "heap") return time_engine(command, heap(command.bytes));
   if (command.what == "shared") return time_engine(command, shared(command.bytes));
   if (command.what == "link-heap") return time_link(command, heap(command.bytes));
@@ -79,7 +79,7 @@ std::byte* RankWork::link_shared(std::size_t bytes) {
   return link_shared_;
 }
 
-double RankWork::time_engine(const Command& command, std::byte* memory) {
+Timing RankWork::time_engine(const Command& command, std::byte* memory) {
   const comm::DType dtype = parse_dtype(command.dtype);
   const comm::Group world = engine_.world();
   const std::string name = command.what + "." + command.dtype + "." + std::to_string(command.bytes);
@@ -87,17 +87,17 @@ double RankWork::time_engine(const Command& command, std::byte* memory) {
       .data = memory, .dtype = dtype, .shape = {static_cast<std::int64_t>(command.bytes / comm::size_of(dtype))}};
   const auto reduce = [&] { world.run({.name = name, .input = buffer}); };
   check_sum(command, engine_.size(), memory, reduce);
-  return time_rounds(command, reduce);
+  return time_each_round(command, reduce);
 }
 
-double RankWork::time_link(const Command& command, std::byte* memory) {
+Timing RankWork::time_link(const Command& command, std::byte* memory) {
   const comm::DType dtype = parse_dtype(command.dtype);
   const auto reduce = [&] { link_.allreduce(memory, command.bytes, dtype); };
   check_sum(command, engine_.size(), memory, reduce);
-  return time_rounds(command, reduce);
+  return time_each_round(command, reduce);
 }
 
-double RankWork::time_copy(const Command& command) {
+Timing RankWork::time_copy(const Command& command) {
   if (engine_.rank() != 0) return 0.0;
   const std::byte* const from = heap(command.bytes);
   if (copy_.size() < command.bytes) copy_ = std::vector<std::byte>(command.bytes);
@@ -108,7 +108,7 @@ double RankWork::time_copy(const Command& command) {
 }
 
 // The sum is checked on the host, by copies outside the time.
-double RankWork::time_gpu(const Command& command) {
+Timing RankWork::time_gpu(const Command& command) {
   const int gpu = engine_.local_rank() % device::count();
   const comm::DType dtype = parse_dtype(command.dtype);
   if (gpu_.size() < command.bytes) gpu_ = device::DeviceBuffer(gpu, command.bytes);
@@ -131,10 +131,10 @@ double RankWork::time_gpu(const Command& command) {
     stream.synchronize();
   });
   device::clear_async(gpu_.data(), command.bytes, stream);
-  return time_rounds(command, reduce);
+  return time_each_round(command, reduce);
 }
 
-double RankWork::time_gpu_copy(const Command& command) {
+Timing RankWork::time_gpu_copy(const Command& command) {
   if (engine_.rank() != 0) return 0.0;
   if (gpu_copy_.size() < command.bytes) gpu_copy_ = device::DeviceBuffer(gpu_.device(), command.bytes);
   const device::Stream stream = device::Stream::borrow(gpu_.device(), nullptr);

@@ -20,8 +20,8 @@ class RankWork {
  public:
   RankWork(comm::Engine& engine, comm::BareLink& link) : engine_(engine), link_(link) {}
 
-  // Microseconds a round. FAILS WITH: Bug when a sum is wrong; as the engine.
-  double time(const Command& command);
+  // Of a round. FAILS WITH: Bug when a sum is wrong; as the engine.
+  Timing time(const Command& command);
 
  private:
   using Reduce = std::function<void()>;
@@ -29,11 +29,11 @@ class RankWork {
   std::byte* heap(std::size_t bytes);
   std::byte* shared(std::size_t bytes);
   std::byte* link_shared(std::size_t bytes);
-  double time_engine(const Command& command, std::byte* memory);
-  double time_link(const Command& command, std::byte* memory);
-  double time_copy(const Command& command);
-  double time_gpu(const Command& command);
-  double time_gpu_copy(const Command& command);
+  Timing time_engine(const Command& command, std::byte* memory);
+  Timing time_link(const Command& command, std::byte* memory);
+  Timing time_copy(const Command& command);
+  Timing time_gpu(const Command& command);
+  Timing time_gpu_copy(const Command& command);
 
   comm::Engine& engine_;
   comm::BareLink& link_;

@@ -14,7 +14,7 @@ namespace ronde::bench::detail {
 struct Heat {
   std::string name;  // of the figure, "link"
   std::string what;  // Command::what
-  std::function<std::optional<double>(const Command&)> ask;
+  std::function<std::optional<Timing>(const Command&)> ask;
 };
 
 // How many rounds to time, so that a batch takes long enough for the clock and a turn not too long for the user.
@@ -22,8 +22,8 @@ struct Heat {
 Command planned(Command command, double first_us);
 
 // Gives each in turn the same to do, `turns` times round, after one that only finds out how long it takes. Returns the
-// median of each by position; nothing for who cannot do it.
+// medians of each by position, over the turns; nothing for who cannot do it.
 // FAILS WITH: what ask() fails with.
-std::vector<std::optional<double>> take_turns(const std::vector<Heat>& heats, const Command& what, int turns);
+std::vector<std::optional<Timing>> take_turns(const std::vector<Heat>& heats, const Command& what, int turns);
 
 }  // namespace ronde::bench::detail

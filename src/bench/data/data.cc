@@ -13,7 +13,7 @@
 #include "ronde/bench/detail/contestant.h"
 #include "ronde/bench/detail/peers.h"
 #include "ronde/bench/detail/scratch_folder.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/picture/generate.h"
 #include "ronde/data/picture/jpeg/whole_jpeg.h"
 #include "ronde/data/picture/reencode.h"
@@ -83,13 +83,13 @@ Speed one_turn(const Set& set, const DataOptions& options, std::int64_t turn, Fi
   const std::int64_t epochs = std::max<std::int64_t>(1, (kPictures + set.source->size() - 1) / set.source->size());
   std::int64_t seen = 0;
   const Taken taken = taken_by([&] {
-    data::Loader loader(*set.source, {.batch = options.batch,
-                                      .start = {.epoch = turn * epochs, .seed = 1},
-                                      .end_epoch = (turn + 1) * epochs,
-                                      .pipeline = options.pipeline});
-    while (const auto batch = loader.next()) seen += batch->size();
-    figures.stages = loader.stages();
-    figures.peak_bytes = std::max(figures.peak_bytes, loader.peak_bytes());
+    const data::Dataset batches = data::from_source(*set.source) | data::shuffle(1) |
+                                  data::global_batch(options.batch) | data::repeat((turn + 1) * epochs) |
+                                  data::prefetch();
+    data::Pipeline pipeline = batches.open(options.pipeline, data::Position{.epoch = turn * epochs, .seed = 1});
+    while (const auto batch = pipeline.next_batch()) seen += batch->size();
+    figures.stages = pipeline.stages();
+    figures.peak_bytes = std::max(figures.peak_bytes, pipeline.peak_bytes());
   });
   figures.stage_seconds = taken.seconds;
   return speed_of(seen, taken);

@@ -47,6 +47,9 @@ std::vector<Bar> allreduce_bars(const Json& rows) {
     bars.push_back(std::move(bar));
   };
   const int ranks = rows.at(0).at("ranks");
+  const Value spread = [](const Json& row) { return row.at("p90_us").get<double>() / row.at("p50_us").get<double>(); };
+  add_worst({"worst_p90_over_p50", "by name: the ninth tenth of calls over their median, worst", 0, 3, false},
+            values(rows, 0, kNoLimit, {"p50_us", "p90_us"}, spread));
   if (ranks <= 2) {
     const Value over_mpi = [](const Json& row) {
       return row.at("link_us").get<double>() - row.at("mpi_us").get<double>();

@@ -47,6 +47,18 @@ TEST(Bars, MoreRanksThanTwoAreJudgedByTheLinkWhereMessagesAreSmall) {
   EXPECT_EQ(find_bar(bars, "worst_small_us"), nullptr);
 }
 
+TEST(Bars, TheWorstSpreadOfSingleCallsIsJudged) {
+  Json rows = Json::array();
+  for (const auto& [p50, p90] : {std::pair(10.0, 12.0), {2.0, 8.0}, {100.0, 110.0}}) {
+    rows.push_back(row(4, 1024, p50, 1, nullptr));
+    rows.back()["p50_us"] = p50;
+    rows.back()["p90_us"] = p90;
+  }
+  const auto bars = allreduce_bars(rows);
+  EXPECT_DOUBLE_EQ(find_bar(bars, "worst_p90_over_p50")->value, 4.0);
+  EXPECT_FALSE(find_bar(bars, "worst_p90_over_p50")->met());
+}
+
 TEST(Bars, APeerThatIsMissingIsNotJudged) {
   Json rows = Json::array();
   rows.push_back(row(2, 4, 12, 0.5, nullptr));

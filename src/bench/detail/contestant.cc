@@ -116,15 +116,20 @@ void Contestant::wait_until_ready(Deadline until) {
   }
 }
 
-std::optional<double> Contestant::ask(const Command& command) {
+std::optional<Timing> Contestant::time(const Command& command) {
   signal_parked(SIGCONT);
   send_line(write_command(command));
   const std::string answer = read_line(Deadline::after(kAnswerTime));
   signal_parked(SIGSTOP);
   if (answer == "-") return {};
-  const auto time = parse_number<double>(answer);
-  if (!time) throw Error(Error::Kind::System, fmt::format("{} answered '{}', which is not a time", name_, answer));
-  return *time;
+  const auto timing = read_timing(answer);
+  if (!timing) throw Error(Error::Kind::System, fmt::format("{} answered '{}', which is not a time", name_, answer));
+  return timing;
+}
+
+std::optional<double> Contestant::ask(const Command& command) {
+  const auto timing = time(command);
+  return timing ? std::optional(timing->us) : std::nullopt;
 }
 
 void Contestant::send_line(const std::string& line) {

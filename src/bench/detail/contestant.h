@@ -39,8 +39,10 @@ class Contestant {
   // FAILS WITH: System, saying why it cannot take part; Timeout.
   void wait_until_ready(Deadline until);
 
-  // Microseconds; nothing when it cannot do what is asked.
+  // Nothing when it cannot do what is asked.
   // FAILS WITH: System when it has ended, with its last words; Timeout.
+  std::optional<Timing> time(const Command& command);
+  // Microseconds, or whatever number the command asks for.
   std::optional<double> ask(const Command& command);
 
  private:

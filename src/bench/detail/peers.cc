@@ -87,11 +87,15 @@ std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std
     kept.command.emplace_back(variable);
   for (const std::string& word : command("gloo")) kept.command.push_back(word);
   const std::vector<std::string> job{model, std::to_string(batch)};
+  Entrant plain = our_package("ddp_ronde_plain", "c10d", interpreter, cpus, job);
+  plain.command.insert(plain.command.begin(), {"env", "RONDE_MEMORY_ARENA=false"});
   return {our_package("python", "ronde", interpreter, cpus, job),
           our_package("python_ddp", "ronde-ddp", interpreter, cpus, job),
           our_package("python_alone", "ronde-alone", interpreter, cpus, job),
           {.name = "ddp", .command = command("gloo"), .ranks = ranks},
           std::move(kept),
+          our_package("ddp_ronde", "c10d", interpreter, cpus, job),
+          std::move(plain),
           {.name = "horovod", .command = command("horovod")}};
 }
 
@@ -99,6 +103,14 @@ std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std:
   const std::string interpreter = peer_python(python), count = std::to_string(tensors);
   return {our_package("python", "ronde", interpreter, cpus, {count}),
           {.name = "horovod", .command = {interpreter, "-c", kTorchPeers, "horovod", cpu_list(cpus), count}}};
+}
+
+std::vector<Entrant> distributed_entrants(std::span<const int> cpus, const std::string& python) {
+  const std::string interpreter = peer_python(python);
+  return {our_package("c10d", "c10d", interpreter, cpus, {}),
+          {.name = "gloo",
+           .command = {interpreter, "-c", kTorchPeers, "gloo", cpu_list(cpus)},
+           .ranks = static_cast<int>(cpus.size())}};
 }
 
 std::vector<Entrant> gpu_peer_entrants(const std::string& python, const std::string& model, int batch) {

@@ -24,14 +24,19 @@ std::vector<Entrant> peer_entrants(std::span<const int> cpus, const std::string&
 // The peers of `ronde bench train`: our own Python package, by its DistributedOptimizer ("python"), by its
 // DistributedDataParallel ("python_ddp"), and torch in Python without any exchange ("python_alone"); torch's
 // DistributedDataParallel over gloo, with the C library's defaults ("ddp") and with one that keeps its memory
-// ("ddp_kept"); and Horovod.
-inline constexpr const char* kTrainingPeers[] = {"python", "python_ddp", "python_alone", "ddp", "ddp_kept", "horovod"};
+// ("ddp_kept"), and over our backend, with the arena ("ddp_ronde") and without ("ddp_ronde_plain"); and Horovod.
+inline constexpr const char* kTrainingPeers[] = {"python",   "python_ddp", "python_alone",    "ddp",
+                                                 "ddp_kept", "ddp_ronde",  "ddp_ronde_plain", "horovod"};
 std::vector<Entrant> training_peer_entrants(std::span<const int> cpus, const std::string& python,
                                             const std::string& model, int batch);
 
 // Those of `ronde bench python`: so many small tensors by name through our Python package, and through Horovod.
 inline constexpr const char* kSmallTensorPeers[] = {"python", "horovod"};
 std::vector<Entrant> small_tensor_entrants(std::span<const int> cpus, const std::string& python, int tensors);
+
+// And one tensor by torch.distributed, over our backend ("c10d") and over gloo.
+inline constexpr const char* kDistributedPeers[] = {"c10d", "gloo"};
+std::vector<Entrant> distributed_entrants(std::span<const int> cpus, const std::string& python);
 
 // Those of `ronde bench train --device cuda`: torch in Python, one operation after the other, and a step as one graph.
 inline constexpr const char* kGpuPeers[] = {"python_eager", "python_graph"};

@@ -40,12 +40,12 @@ inline std::optional<Command> next_command(comm::Bootstrap& bootstrap) {
 }
 
 // Answers commands until they end.
-inline void serve(comm::Bootstrap& bootstrap, const std::function<double(const Command&)>& answer) {
+inline void serve(comm::Bootstrap& bootstrap, const std::function<Timing(const Command&)>& answer) {
   const bool speaks = bootstrap.rank() == 0;
   if (speaks) std::cout << "ready" << std::endl;
   while (const auto command = next_command(bootstrap)) {
-    const double value = answer(*command);
-    if (speaks) std::cout << value << std::endl;
+    const Timing timing = answer(*command);
+    if (speaks) std::cout << write_timing(timing) << std::endl;
   }
 }
 

@@ -152,7 +152,7 @@ class Roofline {
         const std::vector<detail::Heat> heats{
             {.name = "heap", .what = "heap", .ask = [&](const auto& command) { return ronde.ask(command); }}};
         const auto us = detail::take_turns(heats, {.what = "", .dtype = "f32", .bytes = bytes}, 1);
-        if (us[0]) points.push_back({.bytes = static_cast<double>(bytes), .us = *us[0]});
+        if (us[0]) points.push_back({.bytes = static_cast<double>(bytes), .us = us[0]->us});
       }
       const CostFit fit = fit_cost(points);
       rates_.allreduce_ranks = ranks;

@@ -19,6 +19,7 @@
 namespace {
 
 using ronde::bench::detail::Command;
+using ronde::bench::detail::Timing;
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
@@ -81,10 +82,11 @@ std::string next_line(const Doorbell& doorbell, int rank) {
   return line.data();
 }
 
-double time_allreduce(const Command& command, void* memory) {
+Timing time_allreduce(const Command& command, void* memory) {
   std::memset(memory, 0, command.bytes);
   const int count = static_cast<int>(command.bytes / sizeof(float));
-  return time_rounds(command, [&] { MPI_Allreduce(MPI_IN_PLACE, memory, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
+  return time_each_round(command,
+                         [&] { MPI_Allreduce(MPI_IN_PLACE, memory, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
 }
 
 }  // namespace
@@ -105,8 +107,8 @@ int main(int count, char** arguments) {
     if (!command) break;
     const bool able = command->dtype == "f32";  // MPI knows no bf16
     if (able && command->bytes > bytes) memory.reset(std::malloc(bytes = command->bytes));
-    const double time = able ? time_allreduce(*command, memory.get()) : 0.0;
-    if (rank == 0) std::cout << (able ? std::to_string(time) : "-") << std::endl;
+    const Timing time = able ? time_allreduce(*command, memory.get()) : Timing(0.0);
+    if (rank == 0) std::cout << (able ? write_timing(time) : "-") << std::endl;
   }
   MPI_Finalize();
   return 0;

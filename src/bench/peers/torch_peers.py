@@ -1,14 +1,16 @@
 """gloo, Horovod and ronde.torch, as contestants of `ronde bench allreduce`, `train` and `python`.
 
 python torch_peers.py gloo CPUS            as one rank, under a launcher that sets RANK, WORLD_SIZE, MASTER_*
+python torch_peers.py c10d CPUS            the same, torch.distributed with our backend
 python torch_peers.py ronde CPUS [tensors] the same, ronde.torch: its DistributedOptimizer, or small tensors by name
 python torch_peers.py ronde-ddp CPUS       its DistributedDataParallel
 python torch_peers.py ronde-alone CPUS     torch's own optimizer, without any exchange: what Python itself costs
 python torch_peers.py horovod CPUS         starts as many ranks as there are CPUS by horovodrun
 python torch_peers.py horovod-rank CPUS PID    one of these; commands come through the descriptors of process PID
 
-CPUS is a list, one for each rank. With MODEL BATCH behind it, training steps are timed: of DistributedDataParallel over
-gloo, or of Horovod's DistributedOptimizer. Commands and answers: src/bench/detail/command.h.
+CPUS is a list, one for each rank. With MODEL BATCH behind it, training steps are timed: of torch's
+DistributedDataParallel over gloo or over our backend, or of Horovod's DistributedOptimizer. Commands and answers:
+src/bench/detail/command.h.
 """
 
 import datetime
@@ -150,16 +152,18 @@ def share_by(store, rank: int):
     return share
 
 
-def run_gloo(cpus: str, *job: str) -> None:
+def run_distributed(backend: str, cpus: str, *job: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     bind(cpus, rank)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch = import_or_leave("torch", rank)
     import torch.distributed as dist
 
+    if backend == "ronde":
+        import_or_leave("ronde.torch.distributed", rank)
     torch.set_num_threads(1)
     store = make_store(dist, rank, size)
-    dist.init_process_group("gloo", store=dist.PrefixStore("gloo", store), rank=rank, world_size=size, timeout=DAY)
+    dist.init_process_group(backend, store=dist.PrefixStore(backend, store), rank=rank, world_size=size, timeout=DAY)
     say = (lambda answer: print(answer, flush=True)) if rank == 0 else (lambda answer: None)
 
     def distribute(net):
@@ -261,7 +265,8 @@ def run_horovod(cpus: str, pid: str, *job: str) -> None:
 
 if __name__ == "__main__":
     contestants = {
-        "gloo": run_gloo,
+        "gloo": lambda *words: run_distributed("gloo", *words),
+        "c10d": lambda *words: run_distributed("ronde", *words),
         "ronde": run_ronde,
         "ronde-ddp": lambda *words: run_ronde(*words, kind="ddp"),
         "ronde-alone": lambda *words: run_ronde(*words, kind="alone"),

@@ -188,7 +188,7 @@ struct Ours : GpuWork::Steps {
 
 std::unique_ptr<GpuWork::Steps> steps_for(const RankOptions& options,
                                           const std::shared_ptr<comm::Bootstrap>& bootstrap) {
-  train::apply_device_settings(options.settings);
+  train::apply_device_settings(train::training_options(options.settings));
   if (options.variant == "gpu_alone") return std::make_unique<Alone>(options);
   if (options.variant == "gpu" || options.variant == "gpu_eager" || options.variant == "gpu_traced")
     return std::make_unique<Ours>(options, bootstrap);

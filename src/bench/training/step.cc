@@ -27,7 +27,7 @@ void add_row(Report& report, const std::string& model, Options options) {
   const auto ask = [&](const auto& command) { return ronde.ask(command); };
   const auto medians =
       detail::take_turns({{"step", "step", ask}, {"contiguous", "contiguous", ask}}, {.bytes = bytes}, options.turns);
-  const double step = medians[0].value(), contiguous = medians[1].value();
+  const double step = medians[0].value().us, contiguous = medians[1].value().us;
   const double ratio = contiguous / (step - options.compute_us), each = step / static_cast<double>(tensors);
   report.rows.push_back({{"ranks", ranks},
                          {"model", model},

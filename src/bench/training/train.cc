@@ -62,7 +62,7 @@ struct Race {
     const auto medians = detail::take_turns(heats, {.what = "step"}, turns);
     Times times;
     for (std::size_t i = 0; i < heats.size(); ++i)
-      if (medians[i]) times[heats[i].name] = *medians[i];
+      if (medians[i]) times[heats[i].name] = medians[i]->us;
     return times;
   }
 
@@ -104,8 +104,9 @@ Json row_of(const Case& one, int ranks, const Race& race, const Times& times, bo
     row[name + "_us"] = time(peer);
     row["ratio_" + name] = times.contains(name) ? Json(times.at(name) / ours) : Json(nullptr);
   }
-  if (compare && times.contains("ddp") && times.contains("python"))
-    row["ddp_over_python"] = times.at("ddp") / times.at("python");
+  for (const char* peer : {"python", "ddp_ronde", "ddp_ronde_plain"})
+    if (compare && times.contains("ddp") && times.contains(peer))
+      row[std::string("ddp_over_") + peer] = times.at("ddp") / times.at(peer);
   row["fusion_bytes"] = race.ask("ours", "fusion_bytes");
   row["pss_ours_bytes"] = race.ask("ours", "pss");
   row["pss_alone_arena_bytes"] = race.ask("alone_arena", "pss");

@@ -14,6 +14,8 @@ constexpr double kOverPeers = 1.7;   // mlp-wide at 32, where the exchange costs
 constexpr double kNeverBehind = 1.0;
 constexpr double kPythonOverPeers = 1.6;  // mlp-wide at 32
 constexpr double kPythonOverOurs = 1.03;
+// torch's DDP over gloo over the same on our backend, mlp-wide at 32.
+constexpr double kBackendArena = 1.5, kBackendPlain = 1.35;
 
 std::optional<double> number(const Json& row, const char* key) {
   if (!row.contains(key) || !row.at(key).is_number()) return {};
@@ -58,8 +60,13 @@ std::vector<Bar> train_bars(const Json& rows) {
     add(bars, row, "ratio_ddp_kept", "DDP that keeps its memory over ours", kNeverBehind);
     add(bars, row, "ratio_python", "Python's DistributedOptimizer over ours", kPythonOverOurs, false);
     add(bars, row, "ratio_python_ddp", "Python's DistributedDataParallel over ours", kPythonOverOurs, false);
-    if (promised == std::begin(kTrainCases))
-      add(bars, row, "ddp_over_python", "torch's DDP over Python's DistributedOptimizer", kPythonOverPeers);
+    const bool wide = promised == std::begin(kTrainCases);
+    if (wide || promised->model == "resnet18-cifar") {
+      add(bars, row, "ddp_over_ddp_ronde", "torch's DDP over gloo over the same on our backend",
+          wide ? kBackendArena : kNeverBehind);
+      add(bars, row, "ddp_over_ddp_ronde_plain", "the same without the arena", wide ? kBackendPlain : kNeverBehind);
+    }
+    if (wide) add(bars, row, "ddp_over_python", "torch's DDP over Python's DistributedOptimizer", kPythonOverPeers);
     add_memory(bars, row);
   }
   return bars;

@@ -35,6 +35,18 @@ TEST(TrainBars, PeersThatAreMissingPromiseNothing) {
   EXPECT_EQ(find(bars, "mlp_wide_128_ratio_ddp")->bar, 1.0);
 }
 
+TEST(TrainBars, TorchsDdpIsFasterOnOurBackend) {
+  const Json rows = {
+      {{"model", "mlp-wide"}, {"batch", 32}, {"ddp_over_ddp_ronde", 1.6}, {"ddp_over_ddp_ronde_plain", 1.3}},
+      {{"model", "mlp-deep"}, {"batch", 32}, {"ddp_over_ddp_ronde", 1.6}},
+      {{"model", "resnet18-cifar"}, {"batch", 32}, {"ddp_over_ddp_ronde", 0.99}}};
+  const auto bars = train_bars(rows);
+  ASSERT_EQ(bars.size(), 3u);
+  EXPECT_EQ(find(bars, "mlp_wide_32_ddp_over_ddp_ronde")->bar, 1.5);
+  EXPECT_EQ(find(bars, "mlp_wide_32_ddp_over_ddp_ronde_plain")->bar, 1.35);
+  EXPECT_FALSE(find(bars, "resnet18_cifar_32_ddp_over_ddp_ronde")->met());
+}
+
 TEST(TrainBars, MemoryIsComparedWithoutABucket) {
   const Json rows = {{{"model", "mlp-wide"},
                       {"batch", 32},

@@ -6,7 +6,8 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/socket_bootstrap.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
+#include "ronde/data/pipeline.h"
 #include "ronde/models/model.h"
 #include "ronde/train/plugin/load_plugins.h"
 #include "ronde/train/task.h"
@@ -48,11 +49,10 @@ Workload of_settings(const RankOptions& options, int rank) {
   const Session session(std::make_unique<comm::Engine>(std::move(alone), std::move(engine_options)), settings,
                         train::with_plugins(settings));
   train::Task task = train::make_task(session);
-  data::Loader loader(*task.samples, {.batch = options.batch,
-                                      .start = {.seed = static_cast<std::uint64_t>(rank)},
-                                      .keep_short = false,
-                                      .pipeline = {.threads = 1, .ahead = 1}});
-  const auto batch = loader.next();
+  const data::Dataset shuffled = data::from_source(*task.samples) | data::shuffle(static_cast<std::uint64_t>(rank)) |
+                                 data::global_batch(options.batch, data::steps::Last::Drop) | data::prefetch(1);
+  data::Pipeline batches = shuffled.open({.threads = 1});
+  const auto batch = batches.next_batch();
   const train::Samples samples = train::samples_of(*batch, {0, options.batch}, task, torch::kCPU);
   Workload work{.network = task.network, .inputs = samples.inputs.clone(), .targets = samples.targets.clone()};
   work.loss = [sum = task.loss](const torch::Tensor& output, const torch::Tensor& target) {

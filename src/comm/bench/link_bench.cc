@@ -1,7 +1,6 @@
 #include "ronde/comm/bench/link_bench.h"
 
 #include <chrono>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,18 +14,13 @@ namespace {
 
 constexpr std::size_t kArenaBytes = std::size_t{16} << 30;  // reserved, not used
 
-std::vector<std::size_t> areas_of_all(Bootstrap& bootstrap, detail::Node& node, Deadline until) {
-  const std::byte* mine = node.arena().allocate_zeroed(sizeof(detail::GroupArea));
+std::vector<std::size_t> areas_of_node(Bootstrap& bootstrap, const detail::Peers& peers, Deadline until) {
+  detail::Node& node = *peers.node;
+  const std::byte* mine = node.arena().allocate_zeroed(detail::link_area_bytes());
+  const auto all = bootstrap.exchange(std::to_string(mine - node.base(node.rank())), until);
   std::vector<std::size_t> areas;
-  for (const std::string& area : bootstrap.exchange(std::to_string(mine - node.base(node.rank())), until))
-    areas.push_back(std::stoull(area));
+  for (const int rank : peers.ranks) areas.push_back(std::stoull(all[static_cast<std::size_t>(rank)]));
   return areas;
-}
-
-std::vector<int> first(int count) {
-  std::vector<int> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
 }
 
 }  // namespace
@@ -40,10 +34,11 @@ struct BareLink::Impl {
                                      .tcp_only = options.tcp_only},
                                     until)),
         link(detail::make_link(peers, bootstrap.rank(),
-                               {.ranks = first(bootstrap.size()),
-                                .areas = areas_of_all(bootstrap, *peers.node, until),
+                               {.ranks = peers.all,
+                                .areas = areas_of_node(bootstrap, peers, until),
                                 .tuning = {.algorithm = detail::inter_node_by_name(options.algorithm)}})),
-        spin_policy(detail::SpinPolicy::for_ranks(static_cast<int>(peers.ranks.size()), peers.cpus, !peers.mesh)) {}
+        spin_policy(detail::SpinPolicy::for_ranks(static_cast<int>(peers.ranks.size()), peers.cpus, !peers.mesh)
+                        .in_a_call(static_cast<int>(peers.ranks.size()))) {}
 
   void pump() const {
     if (peers.mesh) peers.mesh->pump();

@@ -18,7 +18,7 @@ class BareLink {
     int pretend_nodes = 1;        // topology.pretend_nodes
     std::string interfaces = {};  // comm.interface
     bool tcp_only = false;        // comm.between is tcp
-    std::string algorithm = {};   // between nodes: gather, doubling, direct or ring; empty: by size and nodes
+    std::string algorithm = {};   // between nodes: gather, doubling, direct, ring or halving; empty: by size and nodes
   };
   // All ranks of the job call it at the same time.
   // FAILS WITH: PeerLost or Timeout, naming the rank that did not come; System.

@@ -22,7 +22,7 @@ namespace {
 
 using detail::MessageType;
 
-constexpr std::size_t kMostStrangers = 64;  // connections that have not greeted yet
+constexpr std::size_t kMostStrangers = 64;  // connections that have not greeted yet, besides one for each rank
 
 struct Connection {
   explicit Connection(FileDescriptor made) : socket(std::move(made)) {}
@@ -41,7 +41,7 @@ struct Connection {
 
 class SocketBootstrapServer::Impl {
  public:
-  explicit Impl(int size) : rendezvous_(size), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  explicit Impl(int size) : size_(size), rendezvous_(size), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!wake_) throw Error::system(errno, "cannot create an event for the bootstrap");
     const detail::UnixAddress name = detail::unix_address(address_);
     if (bind(listener_.get(), name.get(), name.length) != 0 || listen(listener_.get(), SOMAXCONN) != 0)
@@ -96,7 +96,8 @@ class SocketBootstrapServer::Impl {
     }
     if (!detail::peer_is_ours(socket.get())) return;
     const auto stranger = [](const Connection& connection) { return !connection.rank; };
-    if (static_cast<std::size_t>(std::ranges::count_if(connections_, stranger)) >= kMostStrangers)
+    if (static_cast<std::size_t>(std::ranges::count_if(connections_, stranger)) >=
+        kMostStrangers + static_cast<std::size_t>(size_))
       connections_.erase(std::ranges::find_if(connections_, stranger));
     connections_.emplace_back(std::move(socket));
   }
@@ -194,6 +195,7 @@ class SocketBootstrapServer::Impl {
     for (auto& [rank, how] : ended) answer(rendezvous_.ended(rank, std::move(how)));
   }
 
+  const int size_;
   const std::string address_ = detail::random_address();
   detail::Rendezvous rendezvous_;  // this and connections_: the thread's alone
   Connections connections_;        // in the order in which they came

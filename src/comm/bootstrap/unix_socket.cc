@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -54,10 +55,25 @@ int poll_time(const Deadline& until) {
   return static_cast<int>(std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(*left).count(), 1 << 30));
 }
 
-bool peer_is_ours(int socket) {
+namespace {
+
+std::optional<ucred> peer_of(int socket) {
   ucred peer{};
   socklen_t length = sizeof(peer);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return {};
+  return peer;
+}
+
+}  // namespace
+
+bool peer_is_ours(int socket) {
+  const auto peer = peer_of(socket);
+  return peer && peer->uid == geteuid();
+}
+
+int peer_process(int socket) {
+  const auto peer = peer_of(socket);
+  return peer ? peer->pid : 0;
 }
 
 }  // namespace ronde::comm::detail

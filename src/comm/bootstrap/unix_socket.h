@@ -37,4 +37,7 @@ int poll_time(const Deadline& until);
 // Whether the process at the other end belongs to our own user.
 bool peer_is_ours(int socket);
 
+// The process at the other end, as this one sees it; 0 when it is in another namespace of processes.
+int peer_process(int socket);
+
 }  // namespace ronde::comm::detail

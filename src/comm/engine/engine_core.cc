@@ -1,10 +1,12 @@
 #include "ronde/comm/engine/engine_core.h"
 
 #include <algorithm>
-#include <numeric>
+#include <exception>
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
+#include "ronde/comm/bootstrap/unix_socket.h"
+#include "ronde/comm/interruptible.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -13,12 +15,6 @@ namespace ronde::comm::detail {
 namespace {
 
 using std::chrono::nanoseconds;
-
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 // Cpus that the launcher has kept for this thread. They may have been taken away since: then it runs where it may.
 void bind_to(const std::string& cpus) {
@@ -52,8 +48,9 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
       process_end_(dynamic_cast<ProcessEnd*>(bootstrap_.get())),
       peers_(std::move(peers)),
       spin_policy_(SpinPolicy::for_ranks(peers_.node->size(), peers_.cpus, !peers_.mesh)),
+      caller_spin_policy_(spin_policy_.in_a_call(peers_.node->size())),
       context_{.options = options_,
-               .nccl = {.host = peers_.job[static_cast<std::size_t>(rank)].host,
+               .nccl = {.host = peers_.job->host(rank),
                         .rank = rank,
                         .local_rank = peers_.node->rank(),
                         .deadline = options_.start_timeout,
@@ -76,12 +73,11 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
                      token_.assert_held();
                      return run_special(group, ticket);
                    }} {
-  // Every rank begins with the same two pieces of its arena, so everyone knows where they lie.
-  const std::size_t size = peers_.job.size();
+  // The ranks of a node begin with the same two pieces of their arenas, so each knows where those of the others lie.
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
-  const std::byte* areas = node().arena().allocate(areas_bytes(static_cast<int>(size)));
+  const std::byte* areas = node().arena().allocate(areas_bytes(peers_.ranks.size()));
   const auto offset = static_cast<std::size_t>(areas - node().base(node().rank()));
-  world_ = build_group("world", all_ranks(static_cast<int>(size)), std::vector<std::size_t>(size, offset), {});
+  world_ = build_group("world", peers_.all, std::vector<std::size_t>(peers_.ranks.size(), offset), {});
   world_->measure_clocks();
   world_->autotune(nodes());
   add_group(world_);
@@ -90,9 +86,9 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   if (peers_.mesh) listen_to_mesh();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   if (!process_end_) return;
-  std::vector<int> pids;
-  for (const int peer : peers_.ranks)
-    if (peer != rank_) pids.push_back(peers_.job[static_cast<std::size_t>(peer)].pid);
+  std::vector<int> pids;  // of those that can be seen: what a rank in a container says of itself counts only there
+  for (const FileDescriptor& socket : peers_.sockets)
+    if (const int pid = socket ? peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
@@ -107,13 +103,11 @@ StatusArea& EngineCore::status(int peer) const {
 }
 
 std::string EngineCore::who(int rank) const {
-  const Introduction& peer = peers_.job[static_cast<std::size_t>(rank)];
-  return fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid);
+  return peers_.job->name(rank);
 }
 
 bool EngineCore::stopped(int rank) const {
-  const bool here = std::ranges::find(peers_.ranks, rank) != peers_.ranks.end();
-  return here && rank != rank_ && process_is_stopped(peers_.job[static_cast<std::size_t>(rank)].pid);
+  return is_here(rank) && rank != rank_ && process_is_stopped(peers_.job->pid(rank));
 }
 
 std::string EngineCore::doing(int rank) const {
@@ -125,7 +119,7 @@ std::string EngineCore::doing(int rank) const {
 
 bool EngineCore::drain() {
   if (!fresh_.load(std::memory_order_acquire)) return false;
-  std::vector<Departure> departed;
+  std::vector<Departed> departed;
   {
     const Lock lock(inbox_mutex_);
     taken_.swap(inbox_);
@@ -150,7 +144,8 @@ bool EngineCore::drain() {
   }
   if (last) status(node().rank()).set_request(last->request.operation, last->request.name, last->submitted);
   taken_.clear();
-  for (Departure& departure : departed) on_departure(std::move(departure));
+  for (Departed& one : departed) on_departure(std::move(one));
+  if (!departed.empty()) tell_rest();
   return true;
 }
 
@@ -174,6 +169,7 @@ bool EngineCore::progress(GroupCore::Effort effort) {
     }
     if (further) {  // a question of another node is not what is waited for
       looks_back_off_.reset();
+      polls_back_off_.reset();
       gpus_back_off_.reset();
     }
     return further || moved;
@@ -207,25 +203,39 @@ bool EngineCore::anything_pending() const {
 }
 
 // From here on rings are needed; what submitters need not ring for is told.
-std::uint32_t EngineCore::get_ready_to_sleep(bool for_now) {
+void EngineCore::get_ready_to_sleep(bool for_now) {
   {
     const Lock lock(inbox_mutex_);
     for (const auto& group : groups_) group->outside.ignorable_submissions = group->ignorable_submissions();
   }
   const bool busy = std::ranges::any_of(groups_, [](const auto& group) { return group->under_way(); });
-  const std::uint32_t rung = node().about_to_sleep(!busy);
+  (void)node().about_to_sleep(!busy, sleeper_ ? Node::Sleeper::Caller : Node::Sleeper::Engine);
   // Not before: what comes from now on rings, be it seen in a last look or not. Who is back in a moment, as a program
   // that calls again and again, would be woken just before it looks itself.
   if (peers_.mesh && !broken_) for_now && !anything_pending() ? watchdog_->arm_soon() : watchdog_->arm();
-  return rung;
 }
 
 void EngineCore::give_up_token() {
   get_ready_to_sleep(true);
   const bool must_nap = !naps_ && must_be_pumped();
   const bool more = anything_to_do() || must_nap || any_polls(groups_) || looks_too_seldom();
+  const bool must_start_clock = nobody_looks_at_the_clock();
+  wake_caller_if_done();
   token_.unlock();
-  if (more) node().wake_self();
+  if (more || must_start_clock) node().wake_self();
+}
+
+// A thread that sleeps in a call looks at the clock by itself, so what it has submitted has not woken the engine's
+// thread. It may leave with something pending: it was interrupted, or another thread waits too.
+bool EngineCore::nobody_looks_at_the_clock() {
+  if (sleeper_ || !anything_pending()) return false;
+  const Lock lock(inbox_mutex_);
+  return std::exchange(sleeps_for_good_, false);
+}
+
+// Others may finish what it waits for: its own bell alone wakes it.
+void EngineCore::wake_caller_if_done() {
+  if (sleeper_ && sleeper_->ready()) node().wake_self(Node::Sleeper::Caller);
 }
 
 void EngineCore::run(const std::stop_token& stop) {
@@ -245,7 +255,7 @@ void EngineCore::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (!take_token(only_a_nap)) {  // somebody is at work, and rings when there is need
       node().sleep_since(rung, Deadline::after(kNap));
-      only_a_nap = !node().rung_since(rung);
+      only_a_nap = node().rings() == rung;
       continue;
     }
     node().awake();
@@ -255,14 +265,16 @@ void EngineCore::run(const std::stop_token& stop) {
       }
     } while (!stop.stop_requested() && worth_looking());
     check_stalls();
-    rung = get_ready_to_sleep();
+    rung = node().rings();
+    get_ready_to_sleep();
     const bool more = anything_to_do();
     const Deadline until = next_look();
     if (options_.on_phase && !until.at()) options_.on_phase(Phase::Idle);
     const bool naps = naps_;
+    wake_caller_if_done();
     token_.unlock();
     if (!more && !stop.stop_requested()) node().sleep_since(rung, until);
-    only_a_nap = naps && !more && !node().rung_since(rung);
+    only_a_nap = naps && !more && node().rings() == rung;
   }
 }
 
@@ -294,14 +306,20 @@ Deadline EngineCore::next_look() {
   watches_gpus_ = must_watch_gpus();
   naps_ = must_be_pumped();
   sleeps_for_good_ = inbox_.empty() && !anything_pending() && !naps_;
-  if (sleeps_for_good_) return {};
+  return sleeps_for_good_ ? Deadline() : look_while_pending();
+}
+
+// The same while something is pending, for whoever sleeps.
+Deadline EngineCore::look_while_pending() {
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
-  if (any_polls(groups_) || options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
-  if (naps_) return Deadline::after(naps_back_off_.next());
+  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  const nanoseconds most = any_polls(groups_) ? polls_back_off_.next() : stall_interval(options_);
+  const auto within = [most](nanoseconds time) { return Deadline::after(std::min(most, time)); };
+  if (must_be_pumped()) return within(naps_back_off_.next());
   // A GPU that is broken calls nobody, and what NCCL has done tells nobody.
-  if (watches_gpus_) return Deadline::after(gpus_back_off_.next());
-  if (looks_often_) return Deadline::after(looks_back_off_.next());
-  return Deadline::after(stall_interval(options_));
+  if (must_watch_gpus()) return within(gpus_back_off_.next());
+  if (must_look_often()) return within(looks_back_off_.next());
+  return Deadline::after(most);
 }
 
 void EngineCore::check_stalls() {
@@ -373,20 +391,59 @@ void EngineCore::nudge() {
   give_up_token();
 }
 
-// The caller does the engine's work until its own request is done, or until that takes too long: then the engine's
-// thread takes over, since it alone may sleep while peers are busy elsewhere.
+// The caller does the engine's work until its own request is done, and sleeps by itself while peers are busy elsewhere:
+// to wake the engine's thread, and to be woken by it, would take two more switches between threads. One caller may
+// sleep so; the work of others is done by it, or by the engine's thread when it has left.
 void EngineCore::drive(const Ticket& ticket) {
-  node().awake();
-  if (peers_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
   const auto to_do = [this] {
     token_.assert_held();
     return anything_to_do();
   };
-  do {
-    while (!ticket.ready() && progress(GroupCore::Effort::All)) {
+  Deadline next_check = Deadline::after(Ticket::kCheckInterval);
+  for (;;) {
+    node().awake();
+    if (peers_.mesh) watchdog_->disarm();  // we look ourselves; its thread would only take a core away
+    do {
+      while (!ticket.ready() && progress(GroupCore::Effort::All)) {
+      }
+    } while (!ticket.ready() && caller_spin_policy_.wait(to_do));
+    if (ticket.ready() || sleeper_) return give_up_token();
+    try {
+      sleep_in_call(ticket, next_check);
+    } catch (...) {  // interrupted
+      give_up_token();
+      throw;
     }
-  } while (!ticket.ready() && spin_policy_.wait(to_do));
-  give_up_token();
+  }
+}
+
+// What an Interruptible asks may take long, or need a lock of the program: not with the token.
+void EngineCore::sleep_in_call(const Ticket& ticket, Deadline& next_check) {
+  const std::function<void()>* const check = Interruptible::check();
+  sleeper_ = &ticket;
+  const std::uint32_t rung = node().rings(Node::Sleeper::Caller);
+  get_ready_to_sleep();
+  const bool more = anything_to_do();
+  const Deadline look = look_while_pending();
+  const Deadline until = check && next_check.at() < look.at() ? next_check : look;
+  wake_caller_if_done();
+  token_.unlock();
+  if (!more) node().sleep_since(rung, until, Node::Sleeper::Caller);
+  std::exception_ptr interruption;
+  try {
+    if (check && next_check.passed() && !ticket.ready()) {
+      next_check = Deadline::after(Ticket::kCheckInterval);
+      (*check)();
+    }
+  } catch (...) {
+    interruption = std::current_exception();
+  }
+  token_.lock();
+  sleeper_ = nullptr;
+  if (interruption) std::rethrow_exception(interruption);
+  if (more) return;
+  ++statistics_.caller_wake_ups;
+  check_stalls();
 }
 
 Statistics EngineCore::statistics() {

@@ -37,7 +37,10 @@ void EngineCore::listen_to_mesh() {
 // A group that is not known here has been dropped, or its program here has not asked for anything in it yet.
 void EngineCore::on_note(int from, std::string_view text) {
   if (text.empty()) return;
-  if (text.front() == kGone) return note_departure(read_departure(std::string(text.substr(1))));
+  if (text.front() == kGone) {
+    for (Departure& departure : read_departures(text.substr(1))) note_departure(std::move(departure), is_here(from));
+    return;
+  }
   const auto note = read_note(text);
   if (!note) return;
   for (const auto& group : groups_)
@@ -49,7 +52,8 @@ void EngineCore::lose(int peer, const std::string& how) {
   note_departure({.rank = peer,
                   .blamed = peer,
                   .text = fmt::format("{} is gone: its connection has ended ({})", who(peer), how),
-                  .done = {}});
+                  .done = {}},
+                 /*from_node=*/false);
 }
 
 // How the process of a rank ended, as far as can be learnt.
@@ -63,7 +67,10 @@ std::string EngineCore::how_ended(int rank) const {
 
 // On the watchdog's thread.
 void EngineCore::on_peer_message(int peer, const std::string& message) {
-  if (!message.empty()) return note_departure(read_departure(message));
+  if (!message.empty()) {
+    for (Departure& departure : read_departures(message)) note_departure(std::move(departure), /*from_node=*/true);
+    return;
+  }
   const int rank = peers_.ranks[static_cast<std::size_t>(peer)];
   {
     const Lock lock(inbox_mutex_);
@@ -71,43 +78,78 @@ void EngineCore::on_peer_message(int peer, const std::string& message) {
   }
   const std::string how = how_ended(rank);
   note_departure(
-      {.rank = rank, .blamed = rank, .text = who(rank) + (how.empty() ? " is gone" : " is gone: " + how), .done = {}});
+      {.rank = rank, .blamed = rank, .text = who(rank) + (how.empty() ? " is gone" : " is gone: " + how), .done = {}},
+      /*from_node=*/true);
 }
 
 // The first word about a rank counts. Any thread.
-void EngineCore::note_departure(Departure departure) {
-  const int ranks = static_cast<int>(peers_.job.size());
+void EngineCore::note_departure(Departure departure, bool from_node) {
+  const int ranks = peers_.job->size();
   if (departure.rank < 0 || departure.rank >= ranks || departure.rank == rank_) return;
   if (departure.blamed < 0 || departure.blamed >= ranks) departure.blamed = departure.rank;
   {
     const Lock lock(inbox_mutex_);
     if (!gone_.insert(departure.rank).second) return;
     if (process_end_ && !departure.by_itself) process_end_->note_loss();  // who has said goodbye before is not lost
-    departed_.push_back(std::move(departure));
+    departed_.push_back({std::move(departure), from_node});
     fresh_.store(true, std::memory_order_release);
   }
   node().summon_self();
 }
 
-// With several nodes not everyone is connected with everyone: who hears of it tells all that it knows.
-void EngineCore::on_departure(Departure departure) {
+bool EngineCore::speaks() const {
+  return speaker_of(peers_.ranks, gone_ranks_) == rank_;
+}
+
+// Not everyone is connected with everyone: who hears of it tells those that it should.
+void EngineCore::on_departure(Departed departed) {
+  Departure& departure = departed.what;
+  const bool spoke = speaks();
+  gone_ranks_.insert(std::ranges::lower_bound(gone_ranks_, departure.rank), departure.rank);
   if (peers_.mesh) {
     if (departure.done.empty()) departure.done = progress_of(departure.rank);
-    tell(departure);
+    tell(departure, departed.from_node);
+    // Who spoke for this node before may not have come to it.
+    if (!spoke && speaks())
+      for (const Departure& before : departures_)
+        if (is_here(before.rank)) untold_.nodes.push_back(before);
   }
   for (const auto& group : groups_) group->on_departure(departure);
   departures_.push_back(std::move(departure));
 }
 
-void EngineCore::tell(const Departure& departure) {
-  watchdog_->say(write_departure(departure, Watchdog::kLongest));
-  if (peers_.mesh) peers_.mesh->note_all(kGone + write_departure(departure, FrameHeader::kLongestNote - sizeof(kGone)));
+// Told by tell_rest().
+void EngineCore::tell(const Departure& departure, bool from_node) {
+  const GoneFrom gone = departure.rank == rank_   ? GoneFrom::ThisRank
+                        : is_here(departure.rank) ? GoneFrom::ThisNode
+                                                  : GoneFrom::Elsewhere;
+  const Tells tells = who_is_told(gone, speaks(), from_node);
+  if (tells.node) untold_.node.push_back(departure);
+  if (tells.speaker) untold_.speaker.push_back(departure);
+  if (tells.nodes) untold_.nodes.push_back(departure);
+}
+
+// Many ranks may go at about the same time: what was heard of at once is told at once.
+void EngineCore::tell_rest() {
+  const Untold untold = std::exchange(untold_, {});
+  for (const std::string& message : write_departures(untold.node, Watchdog::kLongest)) watchdog_->say(message);
+  const auto speaker = std::ranges::find(peers_.ranks, speaker_of(peers_.ranks, gone_ranks_));
+  for (const std::string& message : write_departures(untold.speaker, Watchdog::kLongest))
+    watchdog_->say_to(static_cast<int>(speaker - peers_.ranks.begin()), message);
+  if (!peers_.mesh || untold.nodes.empty()) return;
+  // Who leaves says goodbye to all that it is connected with: they see the connection end, and must know how far it
+  // had come by then. Others that could pass it on may be leaving, too.
+  const std::vector<int> partners = untold.nodes.back().rank == rank_
+                                        ? peers_.mesh->connected()
+                                        : gossip_partners(*peers_.layout, rank_, gone_ranks_);
+  for (const std::string& message : write_departures(untold.nodes, FrameHeader::kLongestNote - sizeof(kGone)))
+    for (const int partner : partners) peers_.mesh->note(partner, kGone + message);
 }
 
 // As far as this node can see.
 std::vector<Departure::Done> EngineCore::progress_of(int rank) const {
   std::vector<Departure::Done> done;
-  if (std::ranges::find(peers_.ranks, rank) == peers_.ranks.end()) return done;
+  if (!is_here(rank)) return done;
   for (const auto& group : groups_) {
     const auto place = std::ranges::find(group->ranks(), rank);
     if (group->rank() < 0 || place == group->ranks().end()) continue;
@@ -156,7 +198,8 @@ void EngineCore::finish_rounds(Deadline until) {
 
 // After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
 bool EngineCore::say_goodbye(const Departure& leaving) {
-  tell(leaving);
+  tell(leaving, /*from_node=*/true);
+  tell_rest();
   if (!peers_.mesh) return true;
   peers_.mesh->flush(Deadline::after(kLastWords));
   if (!peers_.data) return true;
@@ -178,7 +221,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   }
   if (last_words && last_words->empty()) finish_rounds(Deadline::after(kLastWords));
   thread_.request_stop();
-  node().wake_self();
+  node().wake_self(Node::Sleeper::Engine);
   thread_.join();
   const Lock lock(token_);
   guarded([&] {
@@ -198,6 +241,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
     token_.assert_held();
     return !leaving || say_goodbye(*leaving);
   });
+  wake_caller_if_done();
   for (const auto& group : groups_) group->stop();  // GPUs may still be copying from and to our memory
   watchdog_.reset();                                // it watches the others
   peers_.mesh.reset();

@@ -51,10 +51,13 @@ std::shared_ptr<GroupCore> EngineCore::pair_for(GroupCore& group, const Request&
   auto& pair = group.outside.pairs[{sender, receiver}];
   if (!pair) {
     const auto from = static_cast<std::size_t>(sender), to = static_cast<std::size_t>(receiver);
+    std::byte* own_area = nullptr;
+    std::vector<std::size_t> areas = pair_areas(group, sender, receiver, own_area);
     pair = build_group(
-        fmt::format("{} {}>{}", group.title(), sender, receiver), {group.ranks()[from], group.ranks()[to]},
-        {group.areas[from] + pair_area(receiver, true), group.areas[to] + pair_area(sender, false)},
+        fmt::format("{} {}>{}", group.title(), sender, receiver),
+        std::make_shared<const std::vector<int>>(std::vector{group.ranks()[from], group.ranks()[to]}), std::move(areas),
         {.own = pair_channel(group.number, sender, receiver), .data = pair_channel(group.slot, sender, receiver)});
+    pair->own_area = own_area;
     pair->is_pair = true;
   }
   return pair;
@@ -165,6 +168,7 @@ void EngineCore::allreduce_in_stream(GroupCore& group, const InStream& what, con
     group.nccl_path().allreduce_now(what, made, done);
   } catch (const Error& error) {  // once NCCL is given up here, nothing may go another way than on other members
     if (!group.nccl_path().connected()) group.fail(error);
+    wake_caller_if_done();
     throw;
   }
 }
@@ -211,10 +215,11 @@ void EngineCore::post(std::span<const Tickets> units, bool waits_at_once) {
     for (const Tickets& unit : units)
       if (!unit.empty() && put_into_inbox(unit, now)) matters = true;
     fresh_.store(true, std::memory_order_release);
-    start_clock = std::exchange(sleeps_for_good_, false);
+    // Who waits at once looks at the clock as well.
+    start_clock = !waits_at_once && std::exchange(sleeps_for_good_, false);
   }
   if (matters && !waits_at_once) nudge();
-  if (start_clock) node().wake_self();
+  if (start_clock) node().wake_self(Node::Sleeper::Engine);
 }
 
 // Does it matter to the engine at once?

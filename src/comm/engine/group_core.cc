@@ -36,7 +36,8 @@ GroupTrace::Moved moved(const std::vector<Work>& works, std::size_t bytes, std::
 
 }  // namespace
 
-GroupCore::GroupCore(GroupContext& context, std::string title, std::vector<int> ranks, std::unique_ptr<Link> link)
+GroupCore::GroupCore(GroupContext& context, std::string title, std::shared_ptr<const std::vector<int>> ranks,
+                     std::unique_ptr<Link> link)
     : context_(context),
       title_(std::move(title)),
       ranks_(std::move(ranks)),
@@ -260,20 +261,22 @@ void GroupCore::fail(const Error& why) {
 }
 
 void GroupCore::on_departure(const Departure& departure) {
-  const auto place = std::ranges::find(ranks_, departure.rank);
-  if (!link_ || place == ranks_.end()) return;
-  const auto member = static_cast<int>(place - ranks_.begin());
+  if (!link_) return;
+  const auto place = std::ranges::find(*ranks_, departure.rank);
+  if (place == ranks_->end()) return;
+  const auto member = static_cast<int>(place - ranks_->begin());
   for (const Departure::Done& done : departure.done)
     if (done.channel == channel && done.partner == partner_of(member)) link_->left(member, done.rounds, done.buckets);
-  departures_.push_back(departure);
+  departures_.push_back({member, departure});
   nccl_path_.member_left(monotonic_now(), departure.by_itself);
   check_departures();
 }
 
 // A member that has gone may have done its part in what is under way here: that can still be finished.
 void GroupCore::check_departures() {
-  for (const Departure& departure : departures_) {
-    const auto member = static_cast<int>(std::ranges::find(ranks_, departure.rank) - ranks_.begin());
+  for (const Gone& gone : departures_) {
+    const int member = gone.member;
+    const Departure& departure = gone.how;
     const Why lost = [&](const Ticket& ticket) {
       return Error(Error::Kind::PeerLost,
                    fmt::format("{}: {}, {} after this request was submitted", comm::detail::title(ticket),

@@ -47,13 +47,14 @@ struct GroupContext {
 class GroupCore {
  public:
   // Without a link: this rank is no member.
-  GroupCore(GroupContext& context, std::string title, std::vector<int> ranks, std::unique_ptr<Link> link);
+  GroupCore(GroupContext& context, std::string title, std::shared_ptr<const std::vector<int>> ranks,
+            std::unique_ptr<Link> link);
 
   // --- for any thread
   const std::string& title() const { return title_; }
-  const std::vector<int>& ranks() const { return ranks_; }
+  const std::vector<int>& ranks() const { return *ranks_; }
   int rank() const { return link_ ? link_->rank() : -1; }
-  int size() const { return static_cast<int>(ranks_.size()); }
+  int size() const { return static_cast<int>(ranks_->size()); }
   NameTable& names() { return names_; }
   // Why nothing can be submitted any more.
   std::optional<Error> refusal() const;
@@ -72,7 +73,9 @@ class GroupCore {
   std::atomic<std::uint64_t> next_unnamed = 0;
   std::atomic<bool> joined = false;  // this rank has joined
   std::string made_by;               // the call that made it: tells groups of the same ranks apart
-  std::vector<std::size_t> areas;    // by member: where its areas lie in its arena
+  std::vector<int> here;             // members on this node
+  std::vector<std::size_t> areas;    // of these: where its areas lie in its arena
+  std::byte* own_area = nullptr;     // of this rank's, if it is this group's alone: given back when it is dropped
   std::uint32_t number = 0;          // of the groups that all ranks know; the world has 0
   std::uint32_t slot = 0;            // the same, but used again when the group is dropped
   std::uint32_t channel = 0;         // of messages between nodes; the same on all members
@@ -130,7 +133,8 @@ class GroupCore {
   using Why = std::function<Error(const Ticket&)>;
 
   // The other rank of a pair; -1 in other groups.
-  int partner_of(int member) const { return is_pair ? ranks_[member == 0 ? 1 : 0] : -1; }
+  int partner_of(int member) const { return is_pair ? rank_of(member == 0 ? 1 : 0) : -1; }
+  int rank_of(int member) const { return (*ranks_)[static_cast<std::size_t>(member)]; }
   bool must_refuse() const;
   Task agree();
   Task agree_once();
@@ -159,7 +163,7 @@ class GroupCore {
 
   GroupContext& context_;
   const std::string title_;
-  const std::vector<int> ranks_;
+  const std::shared_ptr<const std::vector<int>> ranks_;  // of the job, by member
   const std::unique_ptr<Link> link_;
   NameTable names_;
   Agreement agreement_;
@@ -175,7 +179,11 @@ class GroupCore {
   Task agreeing_, moving_;
   std::uint64_t rounds_ = 0, buckets_ = 0;  // done
   int wanted_ = 0;                          // requests that the program waits for or polls, in this group
-  std::vector<Departure> departures_;
+  struct Gone {
+    int member = 0;
+    Departure how;
+  };
+  std::vector<Gone> departures_;
 
   std::atomic<bool> refuses_ = false;
   std::optional<Error> refusal_;  // written once, before refuses_

@@ -166,8 +166,8 @@ Task GroupCore::explain(std::size_t position) {
   }
   std::vector<int> differing;
   for (std::size_t member = 0; member < asked.size(); ++member)
-    if (asked[member] != asked.front()) differing.push_back(ranks_[member]);
-  const std::string message = describe_mismatch(what, asked, ranks_);
+    if (asked[member] != asked.front()) differing.push_back(rank_of(static_cast<int>(member)));
+  const std::string message = describe_mismatch(what, asked, *ranks_);
   agreement_.settle(position);
   if (unit)
     fail_unit(*unit, [&](const Ticket&) { return Error(Error::Kind::Mismatch, message, {.ranks = differing}); });
@@ -189,7 +189,7 @@ Task GroupCore::report_stall() {
   std::vector<std::string> told;
   co_await link_->tell(write_titles(mine), told);
   const std::vector<std::string> titles = join_titles(told);
-  StallAnswer answer{.has = {}, .give_up = give_up, .doing = context_.doing(ranks_[static_cast<std::size_t>(rank())])};
+  StallAnswer answer{.has = {}, .give_up = give_up, .doing = context_.doing(rank_of(rank()))};
   for (const std::string& title : titles) answer.has.push_back(agreement_.has(title));
   co_await link_->tell(write_answer(answer), told);
   std::vector<StallAnswer> answers;
@@ -204,8 +204,8 @@ void GroupCore::tell_stalls(const std::vector<Stall>& stalls, const std::vector<
     std::vector<int> missing;
     for (const int member : stall.missing) {
       const auto index = static_cast<std::size_t>(member);
-      missing.push_back(ranks_[index]);
-      doing.push_back(fmt::format("{}: {}", context_.who(ranks_[index]), answers[index].doing));
+      missing.push_back(rank_of(member));
+      doing.push_back(fmt::format("{}: {}", context_.who(missing.back()), answers[index].doing));
     }
     std::string elapsed = format_duration(context_.options.stall_warn) + " and more";
     for (Unit* unit : agreement_.pending())
@@ -236,7 +236,7 @@ void GroupCore::check_silence(std::chrono::nanoseconds elapsed) {
   std::vector<int> missing;
   std::vector<std::string> doing;
   for (const int member : members) {
-    missing.push_back(ranks_[static_cast<std::size_t>(member)]);
+    missing.push_back(rank_of(member));
     doing.push_back(fmt::format("{}: {}", context_.who(missing.back()), context_.doing(missing.back())));
   }
   const Unit* waiting = agreement_.at_hand();
@@ -264,7 +264,7 @@ void GroupCore::check_motion(std::chrono::nanoseconds now) {
   if (elapsed < options.stall_warn && !aborts) return;
   std::vector<int> stopped;
   std::vector<std::string> names;
-  for (const int rank : ranks_) {
+  for (const int rank : *ranks_) {
     if (!context_.stopped(rank)) continue;
     stopped.push_back(rank);
     names.push_back(context_.who(rank));

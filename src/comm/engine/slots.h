@@ -15,6 +15,8 @@ class Slots {
     free_.erase(free_.begin());
     return lowest;
   }
+  // What take() would return.
+  std::uint32_t next() const { return free_.empty() ? taken_ + 1 : *free_.begin(); }
   // REQUIRES: it was taken.
   void give_back(std::uint32_t slot) { free_.insert(slot); }
 

@@ -17,12 +17,11 @@ void Ticket::finish() {
 }
 
 void Ticket::sleep() {
-  constexpr std::chrono::milliseconds kInterval{50};
   const std::function<void()>* const check = Interruptible::check();
   for (;;) {
     const std::uint32_t before = state_.fetch_or(kSleeper, std::memory_order_acq_rel);
     if (before & kReady) return;
-    futex_wait(state_, before | kSleeper, check ? Deadline::after(kInterval) : Deadline());
+    futex_wait(state_, before | kSleeper, check ? Deadline::after(kCheckInterval) : Deadline());
     if (check && !ready()) (*check)();
   }
 }

@@ -53,6 +53,7 @@ class Ticket : public Unit {
   bool ready() const { return (state_.load(std::memory_order_acquire) & kReady) != 0; }
   // The engine: done, or failed. Wakes whoever waits. The ticket may be gone afterwards.
   void finish();
+  static constexpr std::chrono::milliseconds kCheckInterval{50};  // of an Interruptible
   // Sleeps until it is ready. FAILS WITH: what an Interruptible of this thread throws.
   void sleep();
 

@@ -69,12 +69,12 @@ Task scatter(Link& link, Ticket& ticket) {
   const bool is_root = link.rank() == request.root;
   Rows rows(static_cast<std::size_t>(link.size()), 0);
   if (is_root) rows = request.splits.empty() ? equal_shares(request.input.shape.rows(), link.size()) : request.splits;
-  std::vector<std::uint64_t> all;
-  co_await link.share(as_words(rows), all);
+  std::vector<std::uint64_t> from_each;
+  co_await link.swap(as_words(rows), from_each);
   const auto root = static_cast<std::size_t>(request.root), members = rows.size();
   const Shape& shape = is_root ? request.input.shape : request.output.shape;
   std::vector<std::uint64_t> told(members, 0);
-  told[root] = all[root * members + static_cast<std::size_t>(link.rank())];
+  told[root] = from_each[root];
   Unpacked out(ticket, shape.with_rows(total_of(rows_told(told, shape, ticket))));
   std::vector<ConstBytes> send(members);
   const Packed in(is_root ? request.input : Buffer{.shape = {0}}, is_root ? ticket.description : Description{});
@@ -88,11 +88,8 @@ Task scatter(Link& link, Ticket& ticket) {
 Task alltoall(Link& link, Ticket& ticket) {
   const Request& request = ticket.request;
   const Rows sent = request.splits.empty() ? equal_shares(request.input.shape.rows(), link.size()) : request.splits;
-  std::vector<std::uint64_t> all;
-  co_await link.share(as_words(sent), all);
   std::vector<std::uint64_t> told;  // what each has for this member
-  for (std::size_t member = 0; member < sent.size(); ++member)
-    told.push_back(all[member * sent.size() + static_cast<std::size_t>(link.rank())]);
+  co_await link.swap(as_words(sent), told);
   const Rows rows = rows_told(told, request.input.shape, ticket);
   Unpacked out(ticket, request.input.shape.with_rows(total_of(rows)));
   ticket.result.splits = rows;

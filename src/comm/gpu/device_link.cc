@@ -1,16 +1,12 @@
 #include "ronde/comm/gpu/device_link.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/text/text.h"
 
 namespace ronde::comm::detail {
 namespace {
-
-constexpr std::string_view kNoBusId = "-";
 
 // "0", "0 and 1", "0, 1 and 5"
 std::string list_ranks(const std::vector<int>& ranks) {
@@ -30,31 +26,6 @@ bool is_floating(DType dtype) {
 }
 
 }  // namespace
-
-std::string GpuPlace::to_text() const {
-  std::string text = fmt::format("{} {} {} {}", rank, device, bus_id.empty() ? kNoBusId : bus_id, host);
-  text.resize(std::min(text.size(), kMostBytes));
-  return text;
-}
-
-GpuPlace GpuPlace::from_text(std::string_view text) {
-  const auto words = split(text, ' ');
-  if (words.size() >= 4) {
-    const auto rank = parse_number<int>(words[0]);
-    const auto device = parse_number<int>(words[1]);
-    if (rank && device && !words[2].empty()) {
-      const std::string_view host = text.substr(words[0].size() + words[1].size() + words[2].size() + 3);
-      const std::string_view bus_id = words[2] == kNoBusId ? "" : words[2];
-      return {.host = std::string(host), .device = *device, .bus_id = std::string(bus_id), .rank = *rank};
-    }
-  }
-  throw Error(Error::Kind::Mismatch,
-              "a member sent an invalid location of its GPU; check that all ranks run the same version of Ronde");
-}
-
-std::string GpuPlace::to_words() const {
-  return fmt::format("rank {} (host {}, GPU {}{}{})", rank, host, device, bus_id.empty() ? "" : " ", bus_id);
-}
 
 GpuPlace gpu_place(int device, int rank, std::string host) {
   return {.host = std::move(host), .device = device, .bus_id = device::bus_id(device), .rank = rank};

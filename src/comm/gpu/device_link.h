@@ -8,27 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "ronde/comm/gpu/gpu_place.h"
 #include "ronde/comm/link/shm/shm_collectives.h"
 #include "ronde/comm/types.h"
 #include "ronde/device/stream.h"
 
 namespace ronde::comm::detail {
-
-// Where a member's GPU is.
-struct GpuPlace {
-  std::string host;
-  int device = device::kHost;
-  std::string bus_id;
-  int rank = -1;  // in the job, as people know it
-
-  // What members hand round to tell each other; at most kMostBytes, of an endless host name the front.
-  std::string to_text() const;
-  // FAILS WITH: Mismatch when the text is something else.
-  static GpuPlace from_text(std::string_view text);
-  std::string to_words() const;  // "rank 1 (host b2, GPU 0 0000:1b:00.0)"
-
-  static constexpr std::size_t kMostBytes = 200;
-};
 
 // The GPU is not opened for it. FAILS WITH: BadInput when there is no such GPU.
 GpuPlace gpu_place(int device, int rank, std::string host);

@@ -88,6 +88,17 @@ TEST(GpuPlace, GarbageIsRefused) {
   }
 }
 
+// As a peer may send it that is not one of ours.
+TEST(GpuPlace, AWordWithoutAnEndIsNotReadBeyondIt) {
+  GpuWord word;
+  word.fill('x');
+  EXPECT_EQ(text_of(word), std::string(word.size(), 'x'));
+  EXPECT_THROW(GpuPlace::from_text(text_of(word)), Error);
+  EXPECT_EQ(text_of(gpu_word("1 0 - host")), "1 0 - host");
+  EXPECT_EQ(text_of(gpu_word(std::string(1000, 'h'))), std::string(GpuPlace::kMostBytes, 'h'));
+  EXPECT_EQ(text_of(gpu_word("")), "");
+}
+
 TEST(GpuPlace, IsToldInWords) {
   EXPECT_EQ(place(1, "b2", 0, "0000:1b:00.0").to_words(), "rank 1 (host b2, GPU 0 0000:1b:00.0)");
   EXPECT_EQ(place(1, "b2", 0, "").to_words(), "rank 1 (host b2, GPU 0)");

@@ -1,8 +1,6 @@
 #include "ronde/comm/gpu/nccl_path.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <span>
 #include <thread>
 #include <utility>
@@ -18,15 +16,7 @@ namespace {
 // How long streams have to end what is under way when this rank leaves, or another has gone.
 constexpr std::chrono::seconds kLeaveTimeout{5};
 
-// What members tell each other first: where their GPU is, or, behind a '!', why they have no NCCL.
-constexpr std::size_t kWordBytes = GpuPlace::kMostBytes + 1;
-using Word = std::array<char, kWordBytes>;
-
-Word word_of(const std::string& text) {
-  Word word{};
-  std::memcpy(word.data(), text.data(), std::min(text.size(), kWordBytes - 1));
-  return word;
-}
+constexpr std::uint64_t kLongestId = 4096;  // of a communicator; NCCL's have 128 bytes
 
 template <class T>
 std::span<std::byte> bytes_in(T& object) {
@@ -69,16 +59,17 @@ std::string NcclPath::my_word(int gpu) {
 
 Task NcclPath::open(Link& link, int gpu) {
   opened_ = true;
-  Word mine = word_of(my_word(gpu));
-  std::vector<Word> all(static_cast<std::size_t>(link.size()));
+  GpuWord mine = gpu_word(my_word(gpu));
+  std::vector<GpuWord> all(static_cast<std::size_t>(link.size()));
   std::vector<Bytes> places;
-  for (Word& word : all) places.push_back(bytes_in(word));
+  for (GpuWord& word : all) places.push_back(bytes_in(word));
   co_await link.allgather(bytes_in(mine), places);
   std::vector<GpuPlace> gpus;
-  for (const Word& word : all) {
-    if (word[0] == '!') host_reason_ = word.data() + 1;
+  for (const GpuWord& word : all) {
+    const std::string_view text = text_of(word);
+    if (text.starts_with('!')) host_reason_ = text.substr(1);
     if (!host_reason_.empty()) break;
-    gpus.push_back(GpuPlace::from_text(word.data()));
+    gpus.push_back(GpuPlace::from_text(text));
   }
   if (host_reason_.empty()) host_reason_ = why_not_nccl(gpus);
   if (host_reason_.empty()) co_await connect(link, gpus);
@@ -101,6 +92,8 @@ Task NcclPath::connect(Link& link, const std::vector<GpuPlace>& places) {
   co_await link.broadcast(std::as_writable_bytes(one), 0);
   if (bytes == 0 && host_reason_.empty()) host_reason_ = "NCCL does not work on the first member of the group";
   if (bytes == 0) co_return;
+  if (bytes > kLongestId)
+    throw Error(Error::Kind::System, fmt::format("the first member sent an id of {} bytes for NCCL", bytes));
   id.resize(bytes);
   co_await link.broadcast(bytes_in(id), 0);
   if (gpu_ != device::kHost) stream_ = device::Stream(gpu_, device::Priority::High);

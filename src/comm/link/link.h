@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ronde/comm/link/shm/segments.h"
@@ -87,6 +88,14 @@ class Link {
   virtual Task barrier() = 0;
   // Everyone gets everyone's words, as many from each.
   virtual Task share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) = 0;
+  // Everyone gets from each member the word that this one has for it. REQUIRES: `mine` has one for each member.
+  virtual Task swap(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& theirs) {
+    const auto members = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
+    std::vector<std::uint64_t> all;
+    co_await share(std::move(mine), all);
+    theirs.clear();
+    for (std::size_t member = 0; member < members; ++member) theirs.push_back(all[member * members + me]);
+  }
 
   static constexpr std::size_t kMostWords = 1024;
 };

@@ -49,14 +49,15 @@ PendingMessage MpiTransport::receive(int from, Tag tag, SharedBuffer buffer) {
 }
 
 bool MpiTransport::pump() {
-  if (parts_.empty()) {  // a push now and then is enough; it takes microseconds
+  const bool only_a_push = parts_.empty();
+  if (only_a_push) {  // now and then is enough; it takes microseconds
     const auto now = monotonic_now();
     if (now >= push_until_ || now < next_push_) return false;
     next_push_ = now + kPushInterval;
   }
   done_.resize(parts_.size());
   const int count = owner_.mpi().pump(done_.data(), static_cast<int>(done_.size()));
-  if (count < 0) owner_.check(-count, "MPI_Testsome");
+  if (count < 0) owner_.check(-count, only_a_push ? "MPI_Iprobe" : "MPI_Testsome");
   for (int i = 0; i < count; ++i) {
     const auto part = parts_.find(done_[static_cast<std::size_t>(i)]);
     if (part == parts_.end()) continue;

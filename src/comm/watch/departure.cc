@@ -1,6 +1,8 @@
 #include "ronde/comm/watch/departure.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -47,6 +49,31 @@ Departure read_departure(const std::string& bytes) {
   } catch (const nlohmann::json::exception&) {  // a field is missing, or is of another kind
     return {};
   }
+}
+
+// One a line: JSON that is written without indentation has none of its own.
+std::vector<std::string> write_departures(std::span<const Departure> departures, std::size_t most_bytes) {
+  std::vector<std::string> messages;
+  for (const Departure& departure : departures) {
+    const std::string text = write_departure(departure, most_bytes);
+    if (messages.empty() || messages.back().size() + 1 + text.size() > most_bytes) {
+      messages.push_back(text);
+    } else {
+      messages.back() += '\n' + text;
+    }
+  }
+  return messages;
+}
+
+std::vector<Departure> read_departures(std::string_view message) {
+  std::vector<Departure> departures;
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    Departure departure = read_departure(std::string(message.substr(0, end)));
+    if (departure.rank >= 0) departures.push_back(std::move(departure));
+    message.remove_prefix(std::min(end + 1, message.size()));
+  }
+  return departures;
 }
 
 }  // namespace ronde::comm::detail

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ronde::comm::detail {
@@ -29,5 +31,9 @@ struct Departure {
 std::string write_departure(const Departure& departure, std::size_t most_bytes);
 // Rank -1 for what is none.
 Departure read_departure(const std::string& bytes);
+
+// Several in as few messages as can be, of at most so many bytes each; and those of one message, without what is none.
+std::vector<std::string> write_departures(std::span<const Departure> departures, std::size_t most_bytes);
+std::vector<Departure> read_departures(std::string_view message);
 
 }  // namespace ronde::comm::detail

@@ -56,5 +56,20 @@ TEST(Departure, FitsIntoOneMessage) {
   }
 }
 
+TEST(Departure, SeveralTravelInFewMessages) {
+  std::vector<Departure> said;
+  for (int rank = 0; rank < 100; ++rank) said.push_back({.rank = rank, .blamed = rank, .text = "two\nlines"});
+  EXPECT_EQ(write_departures(said, 1 << 20).size(), 1u);
+  EXPECT_TRUE(write_departures({}, 1 << 20).empty());
+  std::vector<int> heard;
+  for (const std::string& message : write_departures(said, kMost)) {
+    EXPECT_LE(message.size(), kMost);
+    for (const Departure& one : read_departures(message)) heard.push_back(one.rank);
+  }
+  ASSERT_EQ(heard.size(), 100u);
+  EXPECT_EQ(heard.back(), 99);
+  EXPECT_TRUE(read_departures("nonsense\n{}\n\n").empty());
+}
+
 }  // namespace
 }  // namespace ronde::comm::detail

@@ -69,15 +69,14 @@ void Watchdog::watch(const std::stop_token& stop) {
 
 // True when there is nothing more to be heard.
 bool Watchdog::hear(int peer) {
-  std::vector<char> text(kLongest);
   const auto read = [&] {
-    return recv(sockets_[static_cast<std::size_t>(peer)].get(), text.data(), text.size(), MSG_DONTWAIT);
+    return recv(sockets_[static_cast<std::size_t>(peer)].get(), text_.data(), text_.size(), MSG_DONTWAIT);
   };
   ssize_t length = read();
   // A peer that left without reading what we said: what it said itself comes behind this error.
   if (length < 0 && errno == ECONNRESET) length = read();
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  heard_(peer, length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "");
+  heard_(peer, length > 0 ? std::string(text_.data(), static_cast<std::size_t>(length)) : "");
   return length <= 0;
 }
 
@@ -110,8 +109,12 @@ void Watchdog::disarm() const {
 }
 
 void Watchdog::say(const std::string& message) const {
-  for (const FileDescriptor& socket : sockets_)
-    if (socket) (void)!send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (std::size_t peer = 0; peer < sockets_.size(); ++peer) say_to(static_cast<int>(peer), message);
+}
+
+void Watchdog::say_to(int peer, const std::string& message) const {
+  const FileDescriptor& socket = sockets_[static_cast<std::size_t>(peer)];
+  if (socket) (void)!send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace ronde::comm::detail

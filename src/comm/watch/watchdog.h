@@ -36,6 +36,8 @@ class Watchdog {
 
   // Says something to everyone who still listens. Does not wait.
   void say(const std::string& message) const;
+  // The same to one of them.
+  void say_to(int peer, const std::string& message) const;
 
  private:
   void watch(const std::stop_token& stop);
@@ -48,6 +50,7 @@ class Watchdog {
   int other_ = -1;  // descriptor
   std::function<void()> other_ready_;
   std::atomic<std::uint64_t> wake_ups_ = 0;
+  std::vector<char> text_ = std::vector<char>(kLongest);  // the thread's own: what was heard last
   std::jthread thread_;
 };
 

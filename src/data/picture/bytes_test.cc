@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/data/augment/augment.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/picture/generate.h"
 #include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/reencode.h"
@@ -112,9 +112,9 @@ TEST(PicturesAsBytes, ComeInBatchesWithTheirAugmentations) {
   const PictureOptions options{.resolution = 24, .layout = Layout::ChannelsLast, .u8 = true};
   const StoredSource source({.records = std::make_shared<Photographs>(), .decoder = make_picture_decoder(options)}, 0);
   EXPECT_EQ(source.kind().bytes(), 24 * 24 * 3 + sizeof(Augmentation) + sizeof(std::int64_t));
-  Loader loader(source, {.batch = 4, .shuffle = false});
+  Pipeline pipeline = (from_source(source) | batch(4)).open();
   std::int64_t seen = 0;
-  while (const auto batch = loader.next()) {
+  while (const auto batch = pipeline.next_batch()) {
     EXPECT_TRUE(batch->features().empty() && batch->features16().empty());
     ASSERT_EQ(batch->features8().size(), static_cast<std::size_t>(batch->size()) * 24 * 24 * 3);
     for (std::int64_t i = 0; i < batch->size(); ++i, ++seen) {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/picture/plan.h"
+#include "ronde/data/picture/crop_plan.h"
 #include "ronde/data/testing/folder.h"
 
 namespace ronde::data::picture {
@@ -76,7 +76,7 @@ TEST(Choose, EvaluationAndWholeCropsTakeTheMiddle) {
   EXPECT_EQ(choose({.augment = false}, 1, 1, Random(1)).crop, (Window{0, 0, 1, 1}));
 }
 
-TEST(Plan, ShrinksOnlyWhereEnoughIsLeft) {
+TEST(CropPlan, ShrinksOnlyWhereEnoughIsLeft) {
   const Header jpeg{.format = Format::Jpeg, .width = 4000, .height = 3000};
   const auto shrink = [&](int width, int height) { return plan_for({7, 9, width, height}, jpeg, 224).shrink; };
   EXPECT_EQ(shrink(447, 2000), 1);
@@ -85,7 +85,7 @@ TEST(Plan, ShrinksOnlyWhereEnoughIsLeft) {
   EXPECT_EQ(shrink(896, 896), 4);
   EXPECT_EQ(shrink(1792, 2900), 8);
   EXPECT_EQ(plan_for({0, 0, 2000, 2000}, {.format = Format::Png, .width = 4000, .height = 3000}, 224).shrink, 1);
-  const Plan plan = plan_for({7, 9, 450, 460}, jpeg, 224);
+  const CropPlan plan = plan_for({7, 9, 450, 460}, jpeg, 224);
   EXPECT_EQ(plan.window, (Window{3, 4, 226, 231}));
   EXPECT_DOUBLE_EQ(plan.left, 0.5);
   EXPECT_DOUBLE_EQ(plan.top, 0.5);

@@ -5,12 +5,12 @@
 #include "ronde/base/error.h"
 #include "ronde/data/augment/augment.h"
 #include "ronde/data/picture/choose.h"
+#include "ronde/data/picture/crop_plan.h"
 #include "ronde/data/picture/header.h"
 #include "ronde/data/picture/jpeg/jpeg.h"
 #include "ronde/data/picture/labels.h"
 #include "ronde/data/picture/picture_decoder.h"
 #include "ronde/data/picture/pixel_rows.h"
-#include "ronde/data/picture/plan.h"
 #include "ronde/data/picture/png.h"
 #include "ronde/data/picture/render.h"
 #include "ronde/data/picture/tiff.h"
@@ -93,7 +93,7 @@ class PictureDecoder final : public Decoder {
         choose(options_, header.width, header.height,
                Random(draw.seed, static_cast<std::uint64_t>(draw.epoch), static_cast<std::uint64_t>(draw.index)));
     if (options_.u8) leave_for_augment(change, into.augmentation[0]);
-    const Plan plan = plan_for(change.crop, header, options_.resolution);
+    const CropPlan plan = plan_for(change.crop, header, options_.resolution);
     RowReader& reader = open(*workspace, image, header, plan);
     const bool backwards = Renderer::backwards(change);
     workspace->resizer.x.set(plan.window.width, plan.left, plan.width, options_.resolution, backwards);
@@ -111,7 +111,7 @@ class PictureDecoder final : public Decoder {
   }
 
  private:
-  RowReader& open(Workspace& workspace, const Array& image, const Header& header, const Plan& plan) const {
+  RowReader& open(Workspace& workspace, const Array& image, const Header& header, const CropPlan& plan) const {
     const auto channels = static_cast<int>(options_.channels);
     switch (header.format) {
       case Format::Jpeg:

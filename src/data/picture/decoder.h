@@ -28,6 +28,9 @@ class Decoder {
   // Whether what it makes of a sample differs from epoch to epoch.
   virtual bool draws() const { return false; }
 
+  // Whether nobody cares which samples a batch holds: then memory that was filled once is handed out again as it is.
+  virtual bool filled_once() const { return false; }
+
   // How much memory decode() takes besides `into` and `stored` while it runs, near and never below; found from the
   // picture's header. FAILS WITH: BadInput for what is no picture.
   virtual std::size_t scratch_bytes(const Sample& stored, const Draw& draw) const = 0;

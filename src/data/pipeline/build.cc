@@ -6,7 +6,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/text/text.h"
 #include "ronde/data/dataset.h"
-#include "ronde/data/pipeline/collect.h"
+#include "ronde/data/order/chunk_order.h"
 #include "ronde/data/pipeline/device_batch.h"
 #include "ronde/data/pipeline/items.h"
 #include "ronde/data/pipeline/split_by_key.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kRoomForAll = std::size_t{1} << 20;  // runs: it is batches and bytes that limit them
 
-PipelineOptions with_ahead(PipelineOptions options, const Plan& plan) {
+PipelineOptions with_ahead(PipelineOptions options, const StepPlan& plan) {
   if (options.ahead == 0) options.ahead = plan.ahead.value_or(1);
   return options;
 }
@@ -35,7 +35,7 @@ bool is_any_of(const Step& step) {
 }
 
 // Into how many parts the memory goes: for samples by index, for samples behind each gate, and for the datasets inside.
-int memory_parts(const Origin& origin, const Plan& plan) {
+int memory_parts(const Origin& origin, const StepPlan& plan) {
   const auto opening = static_cast<int>(std::ranges::count_if(plan.rest, is_any_of<steps::FlatMap, steps::Interleave>));
   const auto unbatches = static_cast<int>(std::ranges::count_if(plan.rest, is_any_of<steps::Unbatch>));
   const int first = origin.open ? 2 : 1;  // samples by index, or the gate of a generator; and datasets inside it
@@ -70,14 +70,15 @@ PipelineBuilder::PipelineBuilder(const Origin& origin, const std::vector<Step>& 
                                  const Choice& choice)
     : origin_(origin),
       plan_(make_plan(steps, origin.records != nullptr)),
+      view_(make_view()),
       choice_(choice),
-      start_(choice.start.value_or(Position{choice.only_epoch.value_or(0), 0, plan_.seed})),
+      start_(choice.start.value_or(Position{choice.only_epoch.value_or(0), 0, plan_.seed.value_or(0)})),
       position_(start_),
       epoch_(start_.epoch),
-      bad_(options.skip_bad, origin.records ? origin.records->size() : 0, options.say),
+      bad_(options.skip_bad, view_.size(), options.say),
       engine_(with_ahead(options, plan_), memory_parts(origin, plan_), choice.all) {
-  if (start_.seed != plan_.seed)
-    throw Error::bad_input("cannot continue from {}: the seed of this order is {}", to_text(start_), plan_.seed);
+  if (plan_.seed && start_.seed != *plan_.seed)
+    throw Error::bad_input("cannot continue from {}: the seed of this order is {}", to_text(start_), *plan_.seed);
   if (origin_.records)
     begin_by_index();
   else
@@ -93,6 +94,7 @@ std::optional<Sample> PipelineBuilder::next() {
     auto run = engine_.next();
     if (!run) return {};
     run_ = std::move(*run);
+    if (run_.group && run_.group->batch) seal(run_);
   }
   Item& item = run_.items[at_++];
   note_position(item);
@@ -105,6 +107,22 @@ std::optional<Sample> PipelineBuilder::next() {
   return sample;
 }
 
+std::optional<Batch> PipelineBuilder::next_batch() {
+  if (!in_place() || !plan_.rest.empty())
+    throw Error::bad_input(
+        "next_batch() needs batches that a decoder fills: a decoder as the last step on samples, and after batch "
+        "nothing but shard, take, skip, repeat and prefetch");
+  auto run = engine_.next();
+  if (!run) return {};
+  position_ = run->group->facts.after;
+  epoch_ = run->group->facts.epoch;
+  Batch batch = std::move(*run->group->batch);
+  batch.mark_filled();
+  for (std::int64_t i = 0; i < run->size(); ++i)
+    if (run->items[static_cast<std::size_t>(i)].stands_in) batch.facts_.stand_ins.push_back(i);
+  return batch;
+}
+
 void PipelineBuilder::note_position(const Item& item) {
   if (run_.group && run_.closes) {
     position_ = run_.group->facts.after;
@@ -112,9 +130,9 @@ void PipelineBuilder::note_position(const Item& item) {
     return;
   }
   if (plan_.rest.empty() && origin_.records)
-    position_ = {item.draw.epoch, item.position + 1, plan_.seed};
+    position_ = {item.draw.epoch, item.position + 1, start_.seed};
   else
-    position_ = {item.draw.epoch, (item.draw.epoch == position_.epoch ? position_.position : 0) + 1, plan_.seed};
+    position_ = {item.draw.epoch, (item.draw.epoch == position_.epoch ? position_.position : 0) + 1, start_.seed};
   epoch_ = item.draw.epoch;
 }
 
@@ -130,12 +148,17 @@ std::int64_t PipelineBuilder::end_epoch() const {
 
 // --- what comes by index
 
-IndexView PipelineBuilder::view() const {
+IndexView PipelineBuilder::make_view() const {
+  if (!origin_.records) return IndexView(0);
   IndexView view(origin_.records->size());
   for (const Step& step : plan_.order) {
+    if (const auto* select = std::get_if<steps::Select>(&step)) view = IndexView(select->samples).mapped(select->index);
     if (const auto* shuffle = std::get_if<steps::Shuffle>(&step)) view = view.shuffled(shuffle->seed);
-    if (const auto* chunks = std::get_if<steps::ShuffleChunks>(&step))
-      view = view.shuffled_chunks(origin_.records->chunks(), chunks->window, chunks->seed);
+    if (const auto* chunks = std::get_if<steps::ShuffleChunks>(&step)) {
+      std::optional<std::vector<Range>> left = origin_.records->chunks();
+      if (&step != &plan_.order.front()) left = chunks_of_places(*left, view.size(), view.epoch(0));
+      view = left ? view.shuffled_chunks(*std::move(left), chunks->window, chunks->seed) : view.shuffled(chunks->seed);
+    }
     if (const auto* split = std::get_if<steps::SplitOff>(&step))
       view = view.chosen(places_by_key(*origin_.records, view, *split));
     if (const auto* take = std::get_if<steps::Take>(&step)) view = view.part({0, take->samples});
@@ -157,8 +180,8 @@ const Decoder* PipelineBuilder::in_place() const {
 }
 
 void PipelineBuilder::begin_by_index() {
-  IssuerOptions issuing{.view = view()};
-  issuing.draw_seed = plan_.seed;
+  IssuerOptions issuing{.name = origin_.name, .view = view_};
+  issuing.draw_seed = plan_.draw_seed;
   issuing.start = seekable() ? start_ : Position{start_.epoch, 0, start_.seed};
   issuing.end_epoch = end_epoch();
   issuing.bytes = [records = origin_.records](std::int64_t index) { return records->bytes(index); };
@@ -174,10 +197,13 @@ void PipelineBuilder::begin_by_index() {
     }
     mine = share({0, plan_.batch->samples}, 0, issuing.ranks).size();
   }
-  if (const Decoder* decoder = in_place())
+  if (const Decoder* decoder = in_place()) {
     issuing.kind = decoder->kind();
-  else
+    issuing.filled_once = decoder->filled_once();
+  } else {
     issuing.measured = true;
+  }
+  issuing.device = engine_.options().device;
   for (const Step& step : plan_.rest)
     if (const auto* device = std::get_if<steps::ToDevice>(&step)) issuing.device = device->device;
   issuing.length = run_length(each > 0 || !issuing.kind ? each : issuing.kind->bytes(), mine, engine_.threads());
@@ -186,10 +212,10 @@ void PipelineBuilder::begin_by_index() {
   add_each();
   if (!plan_.batch) return;
   engine_.wrap([](auto last) { return std::make_unique<Collect>(std::move(last)); });
-  if (in_place())
-    engine_.wrap([](auto last) { return std::make_unique<Sealed>(std::move(last)); });
-  else
+  if (!in_place())
     add_stack(plan_.batch->pad);
+  else if (!plan_.rest.empty())  // otherwise next() seals it, and next_batch() need not
+    engine_.wrap([](auto last) { return std::make_unique<Sealed>(std::move(last)); });
 }
 
 // Steps on samples share a stage, so that a sample is handed on once; those that ask for threads of their own get one.
@@ -198,17 +224,9 @@ void PipelineBuilder::add_each() {
     const auto* cache = std::get_if<steps::Cache>(&plan_.each[i]);
     caches_.push_back(cache ? make_cache(*cache, *origin_.records, text_of(plan_.each, i)) : nullptr);
   }
+  const bool any_cache = std::ranges::any_of(caches_, [](const auto& cache) { return cache != nullptr; });
+  if (!origin_.made || any_cache) add_read();
   const auto room = 4 * static_cast<std::size_t>(engine_.threads()) + 4;
-  add_work({.name = "read", .waits = true, .room = read_room(engine_.threads())}, [this](Run& run) {
-    for (Item& item : run.items)
-      for (std::size_t i = caches_.size(); i-- > 0 && item.done == 0;)
-        if (auto kept = caches_[i] ? caches_[i]->find(item.draw.index) : std::nullopt) {
-          item.sample = std::move(*kept);
-          item.done = static_cast<int>(i) + 1;
-        }
-    work_->read(run);
-    if (plan_.each.empty()) work_on_each(0, 0, run);
-  });
   for (std::size_t first = 0, last = 0; first < plan_.each.size(); first = last) {
     const auto* options = options_of(plan_.each[first]);
     const int fixed = options ? options->threads : 0;
@@ -228,6 +246,20 @@ void PipelineBuilder::add_each() {
          .whole_batches = plan_.batch && last == plan_.each.size()},
         [this, first, last](Run& run) { work_on_each(first, last, run); }, fixed);
   }
+}
+
+// Also looks into the caches, from the last one on.
+void PipelineBuilder::add_read() {
+  add_work({.name = "read", .waits = true, .room = read_room(engine_.threads())}, [this](Run& run) {
+    for (Item& item : run.items)
+      for (std::size_t i = caches_.size(); i-- > 0 && item.done == 0;)
+        if (auto kept = caches_[i] ? caches_[i]->find(item.draw.index) : std::nullopt) {
+          item.sample = std::move(*kept);
+          item.done = static_cast<int>(i) + 1;
+        }
+    work_->read(run);
+    if (plan_.each.empty()) work_on_each(0, 0, run);
+  });
 }
 
 void PipelineBuilder::work_on_each(std::size_t first, std::size_t last, Run& run) {
@@ -278,7 +310,7 @@ void PipelineBuilder::begin_stream() {
                   std::int64_t epoch) { return open(epoch, inside); };
   gate_ = &new_gate();
   engine_.begin_with(single_runs(
-      entered(generated(std::move(restart), plan_.seed, start_.epoch, end_epoch()), *gate_, engine_.stop())));
+      entered(generated(std::move(restart), plan_.draw_seed, start_.epoch, end_epoch()), *gate_, engine_.stop())));
 }
 
 // For what comes in from here on. Decoders say how large samples become.

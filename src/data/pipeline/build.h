@@ -9,7 +9,7 @@
 #include "ronde/data/pipeline/engine.h"
 #include "ronde/data/pipeline/items.h"
 #include "ronde/data/pipeline/memory/sample_cache.h"
-#include "ronde/data/pipeline/plan.h"
+#include "ronde/data/pipeline/step_plan.h"
 #include "ronde/data/pipeline/stored_work.h"
 #include "ronde/data/steps.h"
 
@@ -37,6 +37,8 @@ class PipelineBuilder {
 
   // The next sample or batch. FAILS WITH: what any step failed with.
   std::optional<Sample> next();
+  // As Pipeline::next_batch().
+  std::optional<Batch> next_batch();
   const Position& position() const { return position_; }  // after what next() gave
   std::int64_t epoch() const { return epoch_; }           // of what next() gave
   const Engine& engine() const { return engine_; }
@@ -49,6 +51,7 @@ class PipelineBuilder {
   void begin_by_index();
   void begin_stream();
   void add_each();
+  void add_read();
   void work_on_each(std::size_t first, std::size_t last, Run& run);
   void take_step(std::size_t number, Item& item);
   StoredWork::Prepare steps_before(std::size_t number);
@@ -65,11 +68,12 @@ class PipelineBuilder {
   OpenInner opened(const std::function<Dataset(const Sample&)>& function, std::size_t cycle);
   NestedOptions inside(std::size_t datasets);
   Gate& new_gate();
-  IndexView view() const;
+  IndexView make_view() const;
   const Decoder* in_place() const;  // the last of the steps on each sample, if it may write into batches
 
   const Origin origin_;
-  const Plan plan_;
+  const StepPlan plan_;
+  const IndexView view_;  // of samples by index
   const Choice choice_;
   const Position start_;
   Position position_;

@@ -18,12 +18,14 @@ void check(const IssuerOptions& options) {
   if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks)
     throw Error::bad_input("rank {} is out of range for {} ranks", options.rank, options.ranks);
   if (options.start.epoch < 0 || options.start.position < 0 || options.start.position > samples)
-    throw Error::bad_input("cannot read {} samples from {}", samples, to_text(options.start));
+    throw Error::bad_input("'{}' with {} samples cannot continue from {}", options.name, samples,
+                           to_text(options.start));
   if (!options.batches) return;
   if (options.batches->batch < 1)
     throw Error::bad_input("batch size must be at least 1, got {}", options.batches->batch);
   if (!options.batches->keep_short && samples < options.batches->batch)
-    throw Error::bad_input("{} samples are fewer than one batch of {}", samples, options.batches->batch);
+    throw Error::bad_input("'{}' has {} samples, fewer than one batch of {}", options.name, samples,
+                           options.batches->batch);
 }
 
 }  // namespace

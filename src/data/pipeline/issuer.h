@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "ronde/base/system/mutex.h"
 #include "ronde/data/order/batch_plan.h"
@@ -23,6 +24,7 @@ namespace ronde::data {
 std::int64_t run_length(std::size_t sample_bytes, std::int64_t share, int threads);
 
 struct IssuerOptions {
+  std::string name;  // of the source, for messages
   IndexView view;
   std::uint64_t draw_seed = 0;            // of augmentation
   std::optional<BatchPlan> batches = {};  // none: samples by themselves

@@ -101,7 +101,7 @@ struct Named {
 };
 
 std::vector<Named> arrays_of(const SampleKind& kind) {
-  if (kind.u8) throw Error::bad_input("pictures left as bytes need a Loader; a dataset normalises them");
+  if (kind.u8) throw Error::bad_input("pictures that are left as bytes come by next_batch(), not as arrays");
   std::vector<Named> arrays;
   const Shape image = kind.layout == Layout::ChannelsLast ? Shape{kind.height, kind.width, kind.channels}
                                                           : Shape{kind.channels, kind.height, kind.width};

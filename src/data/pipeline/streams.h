@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -61,17 +62,41 @@ class Passed : public Stream {
   const std::unique_ptr<Stream> from_;
 };
 
+// Puts the runs of a batch together: what comes out are whole batches, with all their items.
+class Collect : public Stream {
+ public:
+  explicit Collect(std::unique_ptr<Stream> from) : from_(std::move(from)) {}
+
+  std::optional<Run> next() override {
+    auto whole = from_->next();
+    while (whole && !whole->closes) {
+      auto more = from_->next();
+      if (!more) return {};
+      std::move(more->items.begin(), more->items.end(), std::back_inserter(whole->items));
+      whole->closes = more->closes;
+      whole->reservation.take(std::move(more->reservation));
+    }
+    return whole;
+  }
+
+ private:
+  const std::unique_ptr<Stream> from_;
+};
+
 // A batch whose samples were written in place, as one item.
+inline void seal(Run& run) {
+  Item whole{.draw = {.epoch = run.group->facts.epoch}};
+  whole.sample = as_sample(std::make_shared<const Batch>(std::move(*run.group->batch)));
+  run.items.clear();
+  run.items.push_back(std::move(whole));
+}
+
 class Sealed : public Stream {
  public:
   explicit Sealed(std::unique_ptr<Stream> from) : from_(std::move(from)) {}
   std::optional<Run> next() override {
     auto run = from_->next();
-    if (!run) return run;
-    Item whole{.draw = {.epoch = run->group->facts.epoch}};
-    whole.sample = as_sample(std::make_shared<const Batch>(std::move(*run->group->batch)));
-    run->items.clear();
-    run->items.push_back(std::move(whole));
+    if (run) seal(*run);
     return run;
   }
 

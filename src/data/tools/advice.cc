@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/units.h"
 
@@ -62,12 +63,13 @@ StorageFacts storage_facts(const Records& records, const std::filesystem::path& 
     facts.file_system = found.type;
   }
   const std::int64_t probes = std::min(kProbes, facts.samples);
-  for (std::int64_t i = 0; i < probes; ++i) {
-    const std::int64_t index = facts.samples * i / probes;
-    facts.mean_bytes += static_cast<double>(records.bytes(index)) / static_cast<double>(probes);
-    // A place without an offset is a file.
-    facts.file_each = in_folder && records.where(index).find(" at ") == std::string::npos;
-  }
+  for (std::int64_t i = 0; i < probes; ++i) try {
+      const std::int64_t index = facts.samples * i / probes;
+      facts.mean_bytes += static_cast<double>(records.bytes(index)) / static_cast<double>(probes);
+      // A place without an offset is a file.
+      facts.file_each = in_folder && records.where(index).find(" at ") == std::string::npos;
+    } catch (const Error&) {  // whoever reads that sample finds out
+    }
   const auto classes = static_cast<std::int64_t>(records.classes().size());
   if (facts.file_each && classes > 0) facts.class_run = facts.samples / classes;  // folders come one after the other
   return facts;

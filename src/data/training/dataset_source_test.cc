@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/order/split.h"
 
 namespace ronde::data {
@@ -46,8 +46,8 @@ TEST(DatasetSource, GivesNumbersAndWhatIsWanted) {
   EXPECT_EQ(kind.target, Target::Values);
   EXPECT_EQ(kind.shape(), Shape{2});
   EXPECT_EQ(kind.values_shape, Shape{1});
-  Loader loader(*source, {.batch = 4, .shuffle = false});
-  const auto batch = loader.next();
+  Pipeline batches = (from_source(*source) | global_batch(4)).open();
+  const auto batch = batches.next_batch();
   EXPECT_EQ(std::vector<float>(batch->features().begin(), batch->features().end()),
             (std::vector<float>{0, 0, 1, 2, 2, 4, 3, 6}));
   EXPECT_EQ(std::vector<float>(batch->flags().begin(), batch->flags().end()), (std::vector<float>{0, 3, 6, 9}));
@@ -146,8 +146,8 @@ TEST(Augmented, AppliesToEverySampleTheSameForAnyReader) {
     for (float& value : sample.features) value += 100 + random.uniform();
   };
   const auto source = augmented(source_of(sums(), {.input = "x", .target = "y"}, 7), {shift, shift}, 7);
-  Loader loader(*source, {.batch = 10, .shuffle = false, .pipeline = {.threads = 3}});
-  const auto batch = loader.next();
+  Pipeline batches = (from_source(*source) | global_batch(10)).open({.threads = 3});
+  const auto batch = batches.next_batch();
   std::vector<float> x(2), y(1);
   source->read(4, 0, {.features = x, .flags = y});
   EXPECT_EQ(x[0], batch->features()[8]);

@@ -1,4 +1,5 @@
 #include "ronde/data/source.h"
+#include "ronde/base/settings/settings.h"
 
 #include <array>
 #include <cmath>

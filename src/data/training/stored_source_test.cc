@@ -12,7 +12,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/order/split.h"
 #include "ronde/data/picture/decoder.h"
 
@@ -81,37 +81,39 @@ TEST(StoredSource, MemoryStaysInsideItsBudgetForLargePicturesAndASlowConsumer) {
   constexpr std::size_t kMemory = 8 << 20;
   const auto decoder = std::make_shared<Counting>(900'000);
   const StoredSource source({std::make_shared<Numbered>(300), decoder, 1}, 0);
-  Loader loader(source, {.batch = 16, .pipeline = {.threads = 8, .memory = kMemory, .ahead = 50}});
+  Pipeline pipeline =
+      (from_source(source) | shuffle(0) | batch(16)).open({.threads = 8, .memory = kMemory, .ahead = 50});
   std::set<float> seen;
-  while (const auto batch = loader.next()) {
+  while (const auto batch = pipeline.next_batch()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     for (std::int64_t i = 0; i < batch->size(); ++i) seen.insert(batch->sample(i).features[0]);
   }
   EXPECT_EQ(seen.size(), 300u);
   EXPECT_LE(decoder->most(), kMemory / 4);
   EXPECT_GT(decoder->most(), 900'000u);  // several at a time
-  EXPECT_LE(loader.peak_bytes(), kMemory);
-  EXPECT_GT(loader.peak_bytes(), kMemory / 3);
+  EXPECT_LE(pipeline.peak_bytes(), kMemory);
+  EXPECT_GT(pipeline.peak_bytes(), kMemory / 3);
 }
 
 TEST(StoredSource, PictureThatMemoryCannotHoldIsNamed) {
   const StoredSource source({std::make_shared<Numbered>(40), std::make_shared<Counting>(1000, 7), 1}, 0);
+  const Dataset batches = from_source(source) | shuffle(0) | batch(8);
   const std::string stopped = message_of([&] {
-    Loader loader(source, {.batch = 8});
-    while (loader.next()) {
+    Pipeline pipeline = batches.open();
+    while (pipeline.next_batch()) {
     }
   });
   EXPECT_NE(stopped.find("numbered at 7: needs 1 TiB to decode"), std::string::npos) << stopped;
-  Loader loader(source, {.batch = 8, .pipeline = {.skip_bad = true}});
+  Pipeline pipeline = batches.open({.skip_bad = true});
   std::int64_t count = 0;
-  while (const auto batch = loader.next()) count += batch->size();
+  while (const auto batch = pipeline.next_batch()) count += batch->size();
   EXPECT_EQ(count, 40);
-  EXPECT_EQ(loader.skipped(), 1);
+  EXPECT_EQ(pipeline.skipped(), 1);
 }
 
 TEST(StoredSource, BatchThatMemoryCannotHoldIsRefusedAtOnce) {
   const StoredSource source({std::make_shared<Numbered>(400), std::make_shared<Counting>(1000), 1}, 0);
-  const std::string text = message_of([&] { Loader(source, {.batch = 400, .pipeline = {.memory = 4 << 20}}); });
+  const std::string text = message_of([&] { (from_source(source) | batch(400)).open({.memory = 4 << 20}); });
   EXPECT_NE(text.find("a batch needs 15 MiB, but data.memory leaves 3 MiB"), std::string::npos) << text;
 }
 
@@ -120,8 +122,9 @@ TEST(StoredSource, SameSamplesForAnyNumberOfThreadsAndRanks) {
   const auto all = [&](int ranks, int threads) {
     std::vector<std::vector<float>> batches;
     for (int rank = 0; rank < ranks; ++rank) {
-      Loader loader(source, {.batch = 12, .rank = rank, .ranks = ranks, .pipeline = {.threads = threads}});
-      for (std::size_t i = 0; const auto batch = loader.next(); ++i) {
+      Pipeline pipeline =
+          (from_source(source) | shuffle(0) | global_batch(12) | shard(rank, ranks)).open({.threads = threads});
+      for (std::size_t i = 0; const auto batch = pipeline.next_batch(); ++i) {
         batches.resize(std::max(batches.size(), i + 1));
         const auto features = batch->features();
         batches[i].insert(batches[i].end(), features.begin(), features.end());
@@ -152,9 +155,9 @@ std::vector<std::int64_t> order_of_part(std::int64_t window) {
     std::int64_t stored_index(std::int64_t index) const override { return 3 * index; }
   };
   const EveryThird source({std::make_shared<Chunked>(300), std::make_shared<Counting>(10), 1}, 0);
-  Loader loader(source, {.batch = 10, .window = window});
+  Pipeline pipeline = (from_source(source) | (window > 0 ? shuffle_chunks(0, window) : shuffle(0)) | batch(10)).open();
   std::vector<std::int64_t> order;
-  while (const auto batch = loader.next())
+  while (const auto batch = pipeline.next_batch())
     for (std::int64_t i = 0; i < batch->size(); ++i)
       order.push_back(static_cast<std::int64_t>(batch->sample(i).features[0]));
   return order;
@@ -197,12 +200,9 @@ TEST(StoredSource, SamplesThatStandInForOthersAreMarked) {
     for (const int threads : {1, 4}) {
       std::multiset<float> counted;
       for (int rank = 0; rank < ranks; ++rank) {
-        Loader loader(source, {.batch = 33,
-                               .rank = rank,
-                               .ranks = ranks,
-                               .shuffle = false,
-                               .pipeline = {.threads = threads, .skip_bad = true}});
-        while (const auto batch = loader.next()) {
+        Pipeline pipeline =
+            (from_source(source) | global_batch(33) | shard(rank, ranks)).open({.threads = threads, .skip_bad = true});
+        while (const auto batch = pipeline.next_batch()) {
           const auto& stand_ins = batch->facts().stand_ins;
           EXPECT_TRUE(std::ranges::is_sorted(stand_ins));
           for (std::int64_t i = 0; i < batch->size(); ++i)

@@ -22,7 +22,7 @@ constexpr auto kKnown = std::to_array<Known>({
 });
 
 Error bad_list(std::string_view origin, std::string_view text) {
-  return Error::bad_input("{}={}: this is no list of hosts such as n[01-03,7],gpu1", origin, text);
+  return Error::bad_input("{}={}: not a list of hosts, such as n[01-03,7],gpu1", origin, text);
 }
 
 // Cuts at commas that stand outside of brackets.
@@ -98,7 +98,7 @@ std::optional<Allocation> slurm(const Environment& environment) {
   }
   if (const auto ranks = environment.get("SLURM_NTASKS")) {
     const auto number = parse_number<int>(*ranks);
-    if (!number || *number < 1) throw Error::bad_input("SLURM_NTASKS={} is no number of ranks", *ranks);
+    if (!number || *number < 1) throw Error::bad_input("SLURM_NTASKS={}: not a number of ranks", *ranks);
     allocation.ranks = *number;
   }
   return allocation;
@@ -121,12 +121,12 @@ std::vector<Host> parse_mcpu_hosts(const std::string& text) {
       continue;
     }
     const auto slots = parse_number<int>(word);
-    if (!slots || *slots < 1) throw Error::bad_input("LSB_MCPU_HOSTS={}: '{}' is no number of slots", text, word);
+    if (!slots || *slots < 1) throw Error::bad_input("LSB_MCPU_HOSTS={}: '{}' is not a number of slots", text, word);
     add_slots(hosts, name, *slots);
     name.clear();
   }
   if (hosts.empty() || !name.empty())
-    throw Error::bad_input("LSB_MCPU_HOSTS={}: this is no list such as 'n1 4 n2 4'", text);
+    throw Error::bad_input("LSB_MCPU_HOSTS={}: not a list of hosts and slots, such as 'n1 4 n2 4'", text);
   return hosts;
 }
 
@@ -156,7 +156,7 @@ std::string_view name(Scheduler scheduler) {
 
 Scheduler parse_scheduler(std::string_view name) {
   const auto known = std::ranges::find(kKnown, name, &Known::flag);
-  if (known == kKnown.end()) throw Error::bad_input("'{}' is no batch system; there are slurm, lsf and pbs", name);
+  if (known == kKnown.end()) throw Error::bad_input("unknown batch system '{}'; use slurm, lsf or pbs", name);
   return known->scheduler;
 }
 

@@ -139,7 +139,7 @@ class Finder {
     const std::string fits =
         fmt::format("{}: a batch of {:.0f} would fit, {:.1f} times this one", used, largest, largest / batch_);
     if (!(step_.fixed > 0)) return unknown(found, fits + "; it is not known how much time a larger batch would save.");
-    if (speed_ > 0 && largest / step_.fixed > kFar * speed_) return far(found, fits);
+    if (is_far(largest / step_.fixed)) return far(found, fits);
     return known(found, largest / step_.fixed,
                  fmt::format("{}, and {} of each step do not depend on the batch", fits, milliseconds(step_.fixed)));
   }
@@ -156,9 +156,11 @@ class Finder {
     if (!(busy > 0) && !(starving > 0))
       return unknown(found, "The times of its stages were not recorded; training does not wait for it.");
     if (starving >= busy)
-      return known(found, speed_ / starving, fmt::format("{} of the steps wait for it", percent_text(starving)));
-    return known(found, speed_ / busy,
-                 fmt::format("its busiest stage, '{}', is busy {} of the time", busiest->name, percent_text(busy)));
+      return known_if_near(found, speed_ / starving,
+                           fmt::format("{} of the steps wait for it", percent_text(starving)));
+    return known_if_near(
+        found, speed_ / busy,
+        fmt::format("its busiest stage, '{}', is busy {} of the time", busiest->name, percent_text(busy)));
   }
 
   Bottleneck communication() const {
@@ -168,8 +170,9 @@ class Finder {
       return unknown(found, "No collective was recorded in these steps.");
     if (!(batch_ > 0) || facts_.window.steps <= 0) return unknown(found, kNoSpeed);
     if (facts_.collectives.kinds.empty())
-      return known(found, batch_ / devices_.collectives,
-                   fmt::format("collectives take a device {} a step in this run", milliseconds(devices_.collectives)));
+      return known_if_near(
+          found, batch_ / devices_.collectives,
+          fmt::format("collectives take a device {} a step in this run", milliseconds(devices_.collectives)));
     const auto steps = static_cast<double>(facts_.window.steps);
     double seconds = 0, bytes = 0, recorded = 0;
     for (const CollectiveKind& kind : facts_.collectives.kinds) {
@@ -178,11 +181,11 @@ class Finder {
       seconds += seconds_of(kind) / steps;
     }
     if (!(seconds > 0)) return unknown(found, "The collectives of these steps took no time.");
-    return known(
-        found, batch_ / seconds,
+    const std::string by =
         fmt::format("{} per step take {}{}", size_text(bytes), milliseconds(seconds),
                     facts_.measured.known() ? fmt::format(" as measured, {} in this run", milliseconds(recorded))
-                                            : std::string(" in this run")));
+                                            : std::string(" in this run"));
+    return is_far(batch_ / recorded) ? far(found, by) : known(found, batch_ / seconds, by);
   }
 
   // What each would allow in this run, as it is; 0: not known. Ceilings are for those that say nothing of it.
@@ -203,6 +206,10 @@ class Finder {
     return kind.measured_gb_s > 0 ? kind.bytes / (kind.measured_gb_s * 1e9) : kind.seconds;
   }
 
+  bool is_far(double speed) const { return speed_ > 0 && speed > kFar * speed_; }
+  Bottleneck known_if_near(Bottleneck found, double speed, const std::string& by) const {
+    return is_far(speed) ? far(std::move(found), by) : known(std::move(found), speed, by);
+  }
   static Bottleneck known(Bottleneck found, double speed, const std::string& by) {
     if (!std::isfinite(speed)) return far(std::move(found), by);
     found.known = true;

@@ -73,7 +73,7 @@ std::string binding(const std::vector<Bottleneck>& all) {
 TEST(Bottlenecks, EachHasTheSpeedThatItWouldAllow) {
   JobFacts facts = job();
   facts.memory_limit_bytes = 1.5e9;
-  const auto all = find(make_run({}), facts, node());
+  const auto all = find(make_run({.communication = 200, .input = 200}), facts, node());
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].name, "compute");
   EXPECT_NEAR(all[0].samples_per_second, 100 * 50e9 / 3e9, 1e-6);  // forward once, backward twice
@@ -81,12 +81,12 @@ TEST(Bottlenecks, EachHasTheSpeedThatItWouldAllow) {
   EXPECT_EQ(all[1].name, "memory bandwidth");
   EXPECT_NEAR(all[1].samples_per_second, 100 * 10e9 / 320e6, 1e-6);  // 300 MB, and 5 x 4 MB of the optimizer
   EXPECT_EQ(all[2].name, "memory size");
-  // The model takes 12 MB: 988 MB for 100 samples, 1488 MB for 150; 100 ms of communication and 100 of the optimizer.
-  EXPECT_NEAR(all[2].samples_per_second, 150 / 0.2, 1e-6);
+  // The model takes 12 MB: 988 MB for 100 samples, 1488 MB for 150; 200 ms of communication and 100 of the optimizer.
+  EXPECT_NEAR(all[2].samples_per_second, 150 / 0.3, 1e-6);
   EXPECT_EQ(all[3].name, "input");
   EXPECT_NEAR(all[3].samples_per_second, 100, 1e-6);  // all steps wait for it: 1000 in 10 s
   EXPECT_EQ(all[4].name, "communication");
-  EXPECT_NEAR(all[4].samples_per_second, 1000, 1e-6);  // 100 ms a step
+  EXPECT_NEAR(all[4].samples_per_second, 500, 1e-6);  // 200 ms a step
   EXPECT_EQ(binding(all), "input");
   EXPECT_EQ(to_json(all)[3]["binds"], true);
 }
@@ -101,6 +101,21 @@ TEST(Bottlenecks, ACeilingFarAboveTheRunIsNone) {
   EXPECT_TRUE(to_json(all)[2]["samples_per_second"].is_null());
   EXPECT_EQ(to_json(all)[2]["limits"], false);
   EXPECT_EQ(binding(all), "compute");
+}
+
+// Of 601 ms of a step, an exchange takes 1 and the input's busiest stage works 6.
+TEST(Bottlenecks, NeitherDoesInputOrCommunicationLimitFromAfar) {
+  trace::Run run = make_run({.communication = 1, .input = 0});
+  run.ranks[0].metadata["input stages"] =
+      R"([{"name":"decode","busy_s":0.07,"waiting_input_s":0,"waiting_room_s":6.93,"items":10,"threads":1}])";
+  const auto all = find(run, job(), node());
+  EXPECT_EQ(all[3].text, "It does not limit this run: its busiest stage, 'decode', is busy 1.0 % of the time.");
+  EXPECT_EQ(all[4].text, "It does not limit this run: 977 KiB per step take 1 ms in this run.");
+  for (const Bottleneck& each : {all[3], all[4]}) {
+    EXPECT_FALSE(each.known) << each.name;
+    EXPECT_FALSE(each.limits) << each.name;
+    EXPECT_FALSE(each.binds) << each.name;
+  }
 }
 
 TEST(Bottlenecks, WhatTheRunSpendsItsTimeOnBinds) {
@@ -162,9 +177,9 @@ TEST(Bottlenecks, ACeilingThatTheRunIsAboveIsDoubted) {
 
 TEST(Bottlenecks, MeasuredCommunicationCountsForItsCeiling) {
   const MeasuredAllreduce measured{.ranks = 2, .latency_us = 10'000, .gb_per_s = 0.1, .where = "by hand"};
-  const auto all = find(make_run({}), job(), node(), measured);
+  const auto all = find(make_run({.communication = 200, .input = 200}), job(), node(), measured);
   EXPECT_NEAR(all[4].samples_per_second, 100 / 0.020, 1e-6);  // 10 ms and 1 MB at 0.1 GB/s
-  EXPECT_NE(all[4].text.find("20 ms as measured, 100 ms in this run"), std::string::npos) << all[4].text;
+  EXPECT_NE(all[4].text.find("20 ms as measured, 200 ms in this run"), std::string::npos) << all[4].text;
 }
 
 TEST(Bottlenecks, StagesTellWhatAnInputCouldDoThatKeepsUp) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ronde/report/run/numbers.h"
+#include "ronde/trace/fact_names.h"
 
 namespace ronde::report {
 
@@ -16,14 +17,15 @@ TimeRange recorded_of_device(const trace::RankTrace& rank, TimeRange bounds) {
     if (lane.kind == trace::Lane::Kind::Device)
       for (const trace::LaneSpan& span : lane.spans) last = std::max(last, span.time.end);
   if (last == bounds.begin) return bounds;  // nothing was recorded
-  if (rank.metadata.contains("gpu steps")) bounds.end = std::min(bounds.end, last);
+  if (rank.metadata.contains(trace::metadata_names::kGpuSteps)) bounds.end = std::min(bounds.end, last);
   if (rank.steps.size() <= kSettling || rank.steps[kSettling].time.begin >= std::min(bounds.end, last)) return bounds;
   return {std::max(bounds.begin, rank.steps[kSettling].time.begin), bounds.end};
 }
 
 DeviceUse device_use(const trace::Run& run, const trace::RankTrace& rank, TimeRange whole) {
   const TimeRange bounds = recorded_of_device(rank, whole);
-  const auto collective = run.names.find("collective"), copy = run.names.find("copy");
+  const auto collective = run.names.find(trace::category_names::kCollective);
+  const auto copy = run.names.find(trace::category_names::kCopy);
   Ranges computing, collectives, copies;
   for (const trace::Lane& lane : rank.lanes) {
     if (lane.kind != trace::Lane::Kind::Device) continue;

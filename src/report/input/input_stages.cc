@@ -8,6 +8,7 @@
 #include "ronde/report/input/input_limit.h"
 #include "ronde/report/run/numbers.h"
 #include "ronde/report/steps/overlap.h"
+#include "ronde/trace/fact_names.h"
 
 namespace ronde::report {
 namespace {
@@ -78,7 +79,7 @@ std::optional<std::vector<Told>> parse_stages(const std::string& text) {
 }
 
 bool add_told(const RankTrace& rank, Stages& stages, std::vector<std::string>& problems) {
-  const auto found = rank.metadata.find("input stages");
+  const auto found = rank.metadata.find(trace::metadata_names::kInputStages);
   if (found == rank.metadata.end()) return false;
   const auto told = parse_stages(found->second);
   if (!told) {

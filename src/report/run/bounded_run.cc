@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,12 +32,25 @@ using Ranges = std::map<int, TimeRange>;  // of ranks, by the clocks of their fi
 
 // What an event takes in memory, with what the analysis makes of it: measured (docs/performance.md), and rounded up.
 constexpr std::uint64_t kSpan = 48, kCollective = 160, kStep = 160, kCounter = 24;
+constexpr std::int64_t kTick = 1'000'000;  // nanoseconds: runs without steps are weighed by the millisecond
 // A file takes no more memory than so many times its size; smaller ones need not be weighed.
 constexpr std::uint64_t kMostPerByte = 4;
 // The rest is for the program itself, its libraries and the page.
 constexpr std::uint64_t room_for_events(std::uint64_t memory) {
   return memory / 4 * 3;
 }
+
+struct Weights {
+  StepWeights steps;
+  bool has_steps = false;  // asked for or not
+  StepWeights ticks;  // of time before the first step, by the clocks of the files: all there is in a run without steps
+
+  void add(const Weights& other) {
+    steps.add(other.steps);
+    ticks.add(other.ticks);
+    has_steps = has_steps || other.has_steps;
+  }
+};
 
 // Adds up what the events of a file take. Rows are written in turns, so an event counts for the step that its rank was
 // last seen in, or for the first.
@@ -53,10 +67,12 @@ class Weigher final : public TraceVisitor {
     if (row == rows_.end()) return;
     Rank& rank = ranks_[event.rank];
     if (row->second == Row::Steps && event.type == ReadEvent::Type::Begin) begin_step(event, rank);
-    rank.weight += weight_of(event, row->second);
+    const std::uint64_t weight = weight_of(event, row->second);
+    rank.weight += weight;
+    if (!rank.step && weight > 0) weights_.ticks.add(event.time / kTick, weight);
   }
 
-  StepWeights take() {
+  Weights take() {
     for (auto& [number, rank] : ranks_) count(rank);
     return std::move(weights_);
   }
@@ -70,10 +86,11 @@ class Weigher final : public TraceVisitor {
 
   void count(Rank& rank) {
     if (!rank.step) return;
-    if (window_.contains(*rank.step)) weights_.add(*rank.step, rank.weight);
+    if (window_.contains(*rank.step)) weights_.steps.add(*rank.step, rank.weight);
     rank.weight = 0;
   }
   void begin_step(const ReadEvent& event, Rank& rank) {
+    weights_.has_steps = true;
     count(rank);
     for (const trace::ReadArg& arg : event.args)
       if (const auto* number = std::get_if<std::int64_t>(&arg.value); number && arg.key == "step") rank.step = *number;
@@ -87,7 +104,7 @@ class Weigher final : public TraceVisitor {
   const StepWindow window_;
   std::unordered_map<std::uint64_t, Row> rows_;
   std::unordered_map<int, Rank> ranks_;
-  StepWeights weights_;
+  Weights weights_;
 };
 
 // What goes on beyond the window ends with it.
@@ -166,11 +183,53 @@ std::uint64_t size_of(const std::vector<fs::path>& files) {
   return sum;
 }
 
-std::string left_out_text(const StepWindow& taken, const StepWindow& all, const BoundedOptions& options) {
-  return fmt::format(
-      "the trace is too long to be analysed in {} of memory: this report covers steps {} to {}, from the middle of {} "
-      "to {} (choose others with --steps, or allow more with --memory)",
-      format_bytes(options.memory), *taken.first, *taken.last, *all.first, *all.last);
+// The same stretch of time of each rank.
+Ranges ranges_of_time(const std::vector<fs::path>& files, int threads, TimeRange time) {
+  Ranges ranges;
+  read_all<exporting::Survey>(files, threads, {}, [&](exporting::Survey& survey) {
+    for (const auto& [number, rank] : survey.ranks()) ranges.try_emplace(number, time);
+  });
+  return ranges;
+}
+
+std::string too_long_text(const BoundedOptions& options) {
+  return fmt::format("the trace is too long to be analysed in {} of memory: this report covers",
+                     format_bytes(options.memory));
+}
+
+BoundedRun read_ranges(const fs::path& source, const BoundedOptions& options, const Ranges& ranges) {
+  return {.run = trace::read_run(
+              source, {.threads = options.threads,
+                       .filter = [&](TraceVisitor& to) { return std::make_unique<WindowFilter>(ranges, to); }}),
+          .steps = options.steps};
+}
+
+BoundedRun read_steps(const fs::path& source, const BoundedOptions& options, const StepWeights& weights,
+                      std::uint64_t room) {
+  const bool fits = weights.total() <= room;
+  const StepWindow all = *weights.steps(), taken = fits ? all : *weights.middle(room);
+  BoundedRun found = read_ranges(source, options, ranges_of_steps(trace::trace_files(source), options.threads, taken));
+  if (fits) return found;
+  found.steps = taken;
+  found.left_out = fmt::format(
+      "{} steps {} to {}, from the middle of {} to {} (choose others with --steps, or allow "
+      "more with --memory)",
+      too_long_text(options), *taken.first, *taken.last, *all.first, *all.last);
+  return found;
+}
+
+BoundedRun read_time(const fs::path& source, const BoundedOptions& options, const StepWeights& weights,
+                     std::uint64_t room) {
+  const StepWindow all = *weights.steps(), taken = *weights.middle(room);
+  const auto length = [](const StepWindow& ticks) {
+    return format_duration(std::chrono::nanoseconds((*ticks.last - *ticks.first + 1) * kTick));
+  };
+  BoundedRun found = read_ranges(
+      source, options,
+      ranges_of_time(trace::trace_files(source), options.threads, {*taken.first * kTick, (*taken.last + 1) * kTick}));
+  found.left_out = fmt::format("{} {} from the middle of {} (allow more with --memory)", too_long_text(options),
+                               length(taken), length(all));
+  return found;
 }
 
 }  // namespace
@@ -181,19 +240,13 @@ BoundedRun read_bounded(const fs::path& source, const BoundedOptions& options) {
   };
   const std::vector<fs::path> files = trace::trace_files(source);
   if (options.memory == 0 || size_of(files) <= options.memory / kMostPerByte) return whole();
-  StepWeights weights;
+  Weights weights;
   read_all<Weigher>(files, options.threads, options.steps, [&](Weigher& file) { weights.add(file.take()); });
-  const std::optional<StepWindow> all = weights.steps();
   const std::uint64_t room = room_for_events(options.memory);
-  const bool fits = weights.total() <= room;
-  if (!all || (fits && options.steps == StepWindow{})) return whole();
-  const StepWindow taken = fits ? *all : *weights.middle(room);
-  const Ranges ranges = ranges_of_steps(files, options.threads, taken);
-  BoundedRun found{.steps = fits ? options.steps : taken, .left_out = fits ? "" : left_out_text(taken, *all, options)};
-  found.run = trace::read_run(source, {.threads = options.threads, .filter = [&](TraceVisitor& to) {
-                                         return std::make_unique<WindowFilter>(ranges, to);
-                                       }});
-  return found;
+  if (!weights.has_steps)
+    return weights.ticks.total() > room ? read_time(source, options, weights.ticks, room) : whole();
+  if (!weights.steps.steps() || (weights.steps.total() <= room && options.steps == StepWindow{})) return whole();
+  return read_steps(source, options, weights.steps, room);
 }
 
 }  // namespace ronde::report

@@ -23,8 +23,8 @@ struct BoundedRun {
 
 // Reads a run as trace::read_run() does, if it takes no more memory than that. Otherwise the files are read three
 // times: to see how much there is in which step, to see when the steps were, and for the events of as many steps from
-// the middle as fit. What ranks tell of themselves is always read. A run without steps is read as a whole. FAILS WITH:
-// BadInput when nothing at all can be read.
+// the middle as fit; of a run without steps, of as much time from the middle. What ranks tell of themselves is always
+// read. FAILS WITH: BadInput when nothing at all can be read.
 BoundedRun read_bounded(const std::filesystem::path& source, const BoundedOptions& options);
 
 }  // namespace ronde::report

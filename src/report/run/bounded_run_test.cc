@@ -5,6 +5,7 @@
 #include "ronde/base/testing/folder.h"
 #include "ronde/report/document.h"
 #include "ronde/report/testing/generate.h"
+#include "ronde/report/testing/generated_rank.h"
 
 namespace ronde::report {
 namespace {
@@ -82,6 +83,43 @@ TEST_F(BoundedRuns, AWindowGivesTheSameFiguresAsTheSameStepsOfTheWhole) {
       EXPECT_NEAR(bounded["steps"]["ranks"][rank][key].get<double>(), whole["steps"]["ranks"][rank][key].get<double>(),
                   1e-3)
           << key;
+}
+
+// As a simulation records it: two ranks that work for 10 s, in pieces of 0.5 ms and in one that lasts all the time.
+void generate_without_steps(const std::filesystem::path& folder) {
+  using Row = testing::GeneratedRank::Row;
+  constexpr std::int64_t kPiece = 500'000, kAll = 10'000'000'000;
+  for (int rank = 0; rank < 2; ++rank) {
+    testing::GeneratedRank file(folder, {.rank = rank, .world_size = 2, .host = "node0"}, {.began_ns = 1'700'000'000});
+    file.begin(Row::Training, "simulate", 0);
+    for (std::int64_t at = 0; at < kAll; at += kPiece) file.span(Row::Training, "piece", at, at + kPiece - 1000);
+    file.end(Row::Training, kAll);
+    file.metadata("dropped_events", "0", kAll);
+    file.finish();
+  }
+}
+
+TEST(BoundedRun, OfALongRunWithoutStepsTimeInTheMiddleIsRead) {
+  const tests::Folder folder;
+  generate_without_steps(folder.path());
+  const BoundedRun read = read_bounded(folder.path(), {.memory = kLittle});
+  EXPECT_NE(read.left_out.find("of memory: this report covers "), std::string::npos) << read.left_out;
+  EXPECT_NE(read.left_out.find(" from the middle of 10 s (allow more with --memory)"), std::string::npos)
+      << read.left_out;
+  ASSERT_EQ(read.run.ranks.size(), 2u);
+  for (const trace::RankTrace& rank : read.run.ranks) {
+    const auto& spans = rank.training()->spans;
+    EXPECT_GT(spans.size(), 1000u);
+    EXPECT_LT(spans.size() * sizeof(trace::LaneSpan), kLittle / 2);
+    EXPECT_EQ(read.run.names.text(spans.front().name), "simulate") << "what was going on is there";
+    EXPECT_EQ(spans.front().time, rank.time) << "as far as the window goes";
+    EXPECT_LT(rank.time.length(), 5'000'000'000);
+  }
+  const auto document = document_of({folder.path()}, {.memory = kLittle});
+  EXPECT_EQ(document["problems"][0], read.left_out);
+  EXPECT_LT(document["window"]["seconds"], 5);
+  EXPECT_EQ(read_bounded(folder.path(), {.memory = 0}).left_out, "");
+  EXPECT_EQ(read_bounded(folder.path(), {.memory = 10'000'000}).left_out, "") << "weighed, and it fits";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/text/format.h"
 #include "ronde/report/run/numbers.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/span_names.h"
 
 namespace ronde::report {
@@ -69,13 +70,13 @@ void read_layers(const Json& json, JobFacts& facts) {
 }
 
 void read_rates_of(const RankTrace& rank, JobFacts& facts, std::vector<std::string>& problems) {
-  const Json json = read(rank, "machine rates", false, problems);
+  const Json json = read(rank, trace::metadata_names::kMachineRates, false, problems);
   if (facts.rates || json.is_null()) return;
   try {
     facts.rates = rates_from_json(json);
   } catch (const Error& error) {
-    problems.push_back(
-        fmt::format("cannot use what rank {} recorded about 'machine rates': {}", rank.rank, error.message()));
+    problems.push_back(fmt::format("cannot use what rank {} recorded about '{}': {}", rank.rank,
+                                   trace::metadata_names::kMachineRates, error.message()));
   }
 }
 
@@ -133,11 +134,13 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
   for (const RankTrace& rank : run.ranks) {
     hosts.insert(rank.host);
     if (facts.network.empty()) {
-      if (const Json job = read(rank, "job", false, problems); !job.is_null()) read_job(job, facts);
-      if (const Json layers = read(rank, "layers", true, problems); !layers.is_null()) read_layers(layers, facts);
+      if (const Json job = read(rank, trace::metadata_names::kJob, false, problems); !job.is_null())
+        read_job(job, facts);
+      if (const Json layers = read(rank, trace::metadata_names::kLayers, true, problems); !layers.is_null())
+        read_layers(layers, facts);
     }
     read_rates_of(rank, facts, problems);
-    if (const Json own = read(rank, "rank facts", false, problems); !own.is_null()) {
+    if (const Json own = read(rank, trace::metadata_names::kRankFacts, false, problems); !own.is_null()) {
       if (own.contains("bound")) facts.bound[rank.rank] = text(own, "bound");
       if (const double clock = number(own, "clock_ghz"); clock > 0) facts.clock_ghz[rank.rank] = clock;
       read_limit(own, "memory_limit_bytes", host);

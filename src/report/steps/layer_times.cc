@@ -6,6 +6,7 @@
 #include "ronde/report/compute/devices.h"
 #include "ronde/report/run/numbers.h"
 #include "ronde/report/steps/overlap.h"
+#include "ronde/trace/fact_names.h"
 
 namespace ronde::report {
 namespace {
@@ -35,8 +36,8 @@ struct Known {
         record(id(all, names::kRecordStep)),
         evaluate(id(all, names::kEvaluate)),
         wait(id(all, names::kWaitForCommunication)),
-        module(id(all, "module")),
-        kernel(id(all, "kernel")) {}
+        module(id(all, trace::category_names::kModule)),
+        kernel(id(all, trace::category_names::kKernel)) {}
   static std::uint32_t id(const trace::Names& all, std::string_view name) { return all.find(name).value_or(kNobody); }
 };
 

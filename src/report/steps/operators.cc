@@ -6,6 +6,7 @@
 
 #include "ronde/report/run/numbers.h"
 #include "ronde/report/steps/overlap.h"
+#include "ronde/trace/fact_names.h"
 
 namespace ronde::report {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using trace::Lane;
 using trace::LaneSpan;
 using Json = nlohmann::ordered_json;
+namespace categories = trace::category_names;
 
 // Sums by name and category, both numbers of Names.
 struct OperatorSum {
@@ -50,8 +52,9 @@ OperatorSums sums_of(const trace::Run& run, const Window& window, std::initializ
 }  // namespace
 
 std::vector<OperatorTime> operators_of(const trace::Run& run, const Window& window, std::size_t most) {
-  OperatorSums sums = sums_of(run, window, {"operator", "kernel", "copy", "collective"});
-  if (sums.empty()) sums = sums_of(run, window, {"module"});
+  OperatorSums sums =
+      sums_of(run, window, {categories::kOperator, categories::kKernel, categories::kCopy, categories::kCollective});
+  if (sums.empty()) sums = sums_of(run, window, {categories::kModule});
   std::int64_t all = 0;
   for (const TimeRange& range : window.ranks) all += range.length();
   std::vector<OperatorTime> operators;

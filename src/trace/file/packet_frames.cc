@@ -7,7 +7,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
-#include "ronde/trace/file/proto_cursor.h"
+#include "ronde/base/wire/proto_cursor.h"
 #include "ronde/trace/file/schema.h"
 
 namespace ronde::trace::detail {

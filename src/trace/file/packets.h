@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/trace/file/proto.h"
+#include "ronde/base/wire/proto_writer.h"
 #include "ronde/trace/file/schema.h"
 #include "ronde/trace/record/intern.h"
 #include "ronde/trace/record/ring.h"

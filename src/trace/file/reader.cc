@@ -6,15 +6,14 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
+#include "ronde/base/wire/proto_cursor.h"
 #include "ronde/trace/file/packet_frames.h"
-#include "ronde/trace/file/proto_cursor.h"
 #include "ronde/trace/file/schema.h"
 
 namespace ronde::trace {
 namespace {
 
 using namespace detail::schema;
-using detail::ProtoCursor;
 
 constexpr std::size_t kMostTexts = 1u << 20;  // ids are given one by one; more than that is garbage
 

@@ -15,15 +15,15 @@ namespace {
 
 using models::TensorMap;
 using torch::optim::Optimizer;
-using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor>)>;
+using Maker = std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor>)>;
 
 struct Kind {
   const char* name;
-  MakeOptimizer make;
+  Maker make;
 };
 
 template <class Optim, class Options>
-MakeOptimizer maker(Options options) {
+Maker maker(Options options) {
   return [options](std::vector<torch::Tensor> parameters) {
     return std::make_unique<Optim>(std::move(parameters), options);
   };

@@ -1,4 +1,5 @@
 #include "ronde/train/evaluate.h"
+#include "ronde/base/settings/settings.h"
 
 #include <set>
 #include <thread>

@@ -84,7 +84,7 @@ void DeviceSlot::fill_inputs(const data::Batch& batch, const device::Stream& cop
 }
 
 void DeviceSlot::fill(data::Batch batch, const device::Stream& copies) {
-  // The memory of the batch before goes back to the loader only now: its copy must have been made.
+  // The memory of the batch before goes back to the pipeline only now: its copy must have been made.
   if (!filled_.ready()) {
     RONDE_SPAN("wait for copy", "wait");
     filled_.synchronize();

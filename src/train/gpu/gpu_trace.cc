@@ -5,6 +5,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
+#include "ronde/trace/fact_names.h"
 
 namespace ronde {
 namespace {
@@ -14,11 +15,11 @@ constexpr std::size_t kBurst = 512;
 
 trace::Name category(device::Activity::Kind kind) {
   switch (kind) {
-    case device::Activity::Kind::Collective: return "collective";
-    case device::Activity::Kind::Copy: return "copy";
+    case device::Activity::Kind::Collective: return trace::category_names::kCollective;
+    case device::Activity::Kind::Copy: return trace::category_names::kCopy;
     case device::Activity::Kind::Kernel: break;
   }
-  return "kernel";
+  return trace::category_names::kKernel;
 }
 
 }  // namespace
@@ -83,7 +84,8 @@ GpuTrace::~GpuTrace() {
 void GpuTrace::step() {
   if (most_steps_ > 0 && recorder_.recording() && ++steps_ == most_steps_ + 1) {
     follow(false);
-    recorder_.set_metadata("gpu steps", std::to_string(most_steps_));  // the report then knows where its rows end
+    recorder_.set_metadata(trace::metadata_names::kGpuSteps,
+                           std::to_string(most_steps_));  // the report then knows where its rows end
   }
 }
 

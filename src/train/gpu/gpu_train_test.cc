@@ -23,7 +23,7 @@ class GpuTrainings : public tests::Trainings {
     set("train.deterministic", "true");
     set("device.tf32", "false");
     set("optimizer.fused", "on");  // on the CPU too: one arithmetic
-    apply_device_settings(settings_);
+    apply_device_settings(training_options(settings_));
     set("train.device", "cuda");
   }
   void TearDown() override { at::globalContext().setDeterministicAlgorithms(false, false); }

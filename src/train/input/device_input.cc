@@ -11,15 +11,15 @@
 
 namespace ronde::train {
 
-bool augments_on_device(const Settings& settings, torch::Device device) {
-  const std::string choice = settings.get<"data.on_device">();
+bool augments_on_device(const TrainingOptions& options, torch::Device device) {
+  const std::string choice = options.data.on_device;
   if (choice != "auto") return choice == "on";
   return !device.is_cpu() && data::can_augment_on_gpu();
 }
 
 struct DeviceInput::Impl {
-  Impl(data::Loader& from, DeviceInputOptions chosen)
-      : loader(from),
+  Impl(data::Pipeline& from, DeviceInputOptions chosen)
+      : batches(from),
         options(chosen),
         copies(parallel::number_of(options.device)),
         slots{detail::DeviceSlot(options, copies), detail::DeviceSlot(options, copies)} {}
@@ -28,7 +28,7 @@ struct DeviceInput::Impl {
   void fill_next() {
     const int slot = 1 - filled;
     try {
-      auto batch = loader.next();
+      auto batch = batches.next_batch();
       ready = batch.has_value();
       if (batch) slots[static_cast<std::size_t>(slot)].fill(std::move(*batch), copies);
     } catch (...) {
@@ -38,7 +38,7 @@ struct DeviceInput::Impl {
     filled = slot;
   }
 
-  data::Loader& loader;
+  data::Pipeline& batches;
   const DeviceInputOptions options;
   device::Stream copies;  // before slots: their events are made for it
   std::array<detail::DeviceSlot, 2> slots;
@@ -49,8 +49,8 @@ struct DeviceInput::Impl {
   std::exception_ptr failure;
 };
 
-DeviceInput::DeviceInput(data::Loader& loader, DeviceInputOptions options)
-    : impl_(std::make_unique<Impl>(loader, options)) {
+DeviceInput::DeviceInput(data::Pipeline& batches, DeviceInputOptions options)
+    : impl_(std::make_unique<Impl>(batches, options)) {
   if (options.type != torch::kFloat32 && options.type != torch::kBFloat16)
     throw Error(Error::Kind::Bug, "the inputs of a network must be f32 or bf16");
 }

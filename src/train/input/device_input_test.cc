@@ -8,6 +8,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/data/array.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/order/random.h"
 #include "ronde/data/records.h"
 #include "ronde/data/stored_source.h"
@@ -52,8 +53,8 @@ std::unique_ptr<data::Source> pictures(bool u8, std::int64_t samples, std::int64
                                               0);
 }
 
-data::LoaderOptions in_batches(std::int64_t batch) {
-  return {.batch = batch, .start = {.seed = 4}, .end_epoch = 2};
+data::Pipeline in_batches(const data::Source& source, std::int64_t batch) {
+  return (data::from_source(source) | data::shuffle(4) | data::batch(batch) | data::repeat(2)).open();
 }
 
 // What the ordinary path makes of the next batch.
@@ -61,8 +62,8 @@ struct Expected {
   Samples plain = {}, seen = {};
   std::int64_t size = 0;
 };
-std::optional<Expected> expected(data::Loader& loader, const DeviceInputOptions& options) {
-  auto batch = loader.next();
+std::optional<Expected> expected(data::Pipeline& batches, const DeviceInputOptions& options) {
+  auto batch = batches.next_batch();
   if (!batch) return {};
   Task task;
   task.channels_last = options.channels_last;
@@ -83,7 +84,7 @@ double tolerance(const DeviceInputOptions& options) {
 
 void expect_as_ordinary(const data::Source& by_device, const data::Source& by_threads,
                         const DeviceInputOptions& options) {
-  data::Loader ours(by_device, in_batches(4)), theirs(by_threads, in_batches(4));
+  data::Pipeline ours = in_batches(by_device, 4), theirs = in_batches(by_threads, 4);
   DeviceInput input(ours, options);
   std::int64_t batches = 0;
   while (const auto batch = input.next()) {
@@ -103,7 +104,7 @@ void expect_as_ordinary(const data::Source& by_device, const data::Source& by_th
     }
     ++batches;
   }
-  EXPECT_FALSE(theirs.next());
+  EXPECT_FALSE(theirs.next_batch());
   EXPECT_FALSE(input.next()) << "and so it stays";
   EXPECT_EQ(batches, 2 * ((by_device.size() + 3) / 4));
 }
@@ -132,8 +133,8 @@ TEST(DeviceInput, GivesTheSameOnAGpu) {
 
 TEST(DeviceInput, TheOneAheadHasMemoryOfItsOwn) {
   const auto bytes = pictures(true, 40);
-  data::Loader loader(*bytes, in_batches(4));
-  DeviceInput input(loader, {});
+  data::Pipeline batches = in_batches(*bytes, 4);
+  DeviceInput input(batches, {});
   auto batch = input.next();
   for (int i = 0; i < 8; ++i) {
     const void* before = batch->inputs.data_ptr();
@@ -144,7 +145,7 @@ TEST(DeviceInput, TheOneAheadHasMemoryOfItsOwn) {
 
 TEST(DeviceInput, LastSampleWithoutANeighbourStaysAsItIs) {
   const auto bytes = pictures(true, 7);
-  data::Loader mixing(*bytes, in_batches(7)), plain(*bytes, in_batches(7));
+  data::Pipeline mixing = in_batches(*bytes, 7), plain = in_batches(*bytes, 7);
   DeviceInput mixed_input(mixing, {.mixup = 0.5}), plain_input(plain, {});
   const auto mixed_batch = mixed_input.next(), plain_batch = plain_input.next();
   EXPECT_TRUE(torch::equal(mixed_batch->inputs[6], plain_batch->inputs[6]));
@@ -161,7 +162,7 @@ TEST(DeviceInput, OtherTargetsComeToo) {
                                            .classes = target == data::Target::Mask ? 3 : 4,
                                            .resolution = 12,
                                            .target = target});
-    data::Loader ours(*source, in_batches(6)), theirs(*source, in_batches(6));
+    data::Pipeline ours = in_batches(*source, 6), theirs = in_batches(*source, 6);
     DeviceInput input(ours, {});
     const auto batch = input.next();
     const auto wanted = expected(theirs, {});
@@ -172,10 +173,8 @@ TEST(DeviceInput, OtherTargetsComeToo) {
 
 TEST(DeviceInput, AFailureComesAfterTheBatchesBefore) {
   const auto bytes = pictures(true, 12, 9);
-  data::LoaderOptions options = in_batches(4);
-  options.shuffle = false;
-  data::Loader loader(*bytes, options);
-  DeviceInput input(loader, {});
+  data::Pipeline batches = (data::from_source(*bytes) | data::batch(4)).open();
+  DeviceInput input(batches, {});
   EXPECT_TRUE(input.next());
   EXPECT_TRUE(input.next());
   EXPECT_THROW(input.next(), Error);
@@ -183,12 +182,12 @@ TEST(DeviceInput, AFailureComesAfterTheBatchesBefore) {
 }
 
 TEST(DeviceInput, IsChosenBySettingAndDevice) {
-  Settings settings;
-  EXPECT_FALSE(augments_on_device(settings, torch::kCPU));
-  settings.set("data.on_device", "on", "test");
-  EXPECT_TRUE(augments_on_device(settings, torch::kCPU));
-  settings.set("data.on_device", "off", "test");
-  EXPECT_FALSE(augments_on_device(settings, torch::Device(torch::kCUDA, 0)));
+  TrainingOptions options;
+  EXPECT_FALSE(augments_on_device(options, torch::kCPU));
+  options.data.on_device = "on";
+  EXPECT_TRUE(augments_on_device(options, torch::kCPU));
+  options.data.on_device = "off";
+  EXPECT_FALSE(augments_on_device(options, torch::Device(torch::kCUDA, 0)));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "ronde/base/log.h"
-#include "ronde/base/settings/settings.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/data/order/split.h"
+#include "ronde/train/options.h"
 #include "ronde/train/session.h"
 
 namespace ronde::train {
@@ -15,8 +15,13 @@ data::Parts open_data(const Session& session);
 // How samples are prepared, by data.threads, .memory, .prefetch and .on_error; what is to be said goes to the log.
 data::PipelineOptions pipeline_of(const Session& session);
 
-// Chunks that are mixed, by data.shuffle and data.window; 0: anything anywhere.
-std::int64_t window_of(const Settings& settings);
+// A rank's part of one global batch after the other, as data.shuffle, train.batch and train.epochs ask for, in the
+// order of that seed. Whole batches only. Pure. REQUIRES: `samples` outlives it.
+data::Dataset training_data(const TrainingOptions& options, const data::Source& samples, std::uint64_t seed, int rank,
+                            int ranks);
+
+// The same, once, in the order of the source; the last batch may be short.
+data::Dataset evaluation_data(const data::Source& samples, std::int64_t batch, int rank, int ranks);
 
 // One sentence on what limits the input, from what its stages did; for a training that waited for it.
 // Pure.

@@ -5,12 +5,12 @@
 
 namespace ronde::train {
 
-double mixup_of(const Settings& settings, data::Target target, std::int64_t batch, int ranks) {
-  const double alpha = settings.get<"data.mixup">();
+double mixup_of(const TrainingOptions& options, data::Target target, std::int64_t batch, int ranks) {
+  const double alpha = options.data.mixup;
   if (alpha == 0) return 0;
   if (target != data::Target::Class)
     throw Error::bad_input("data.mixup needs data.target = class, got {}", data::name(target));
-  const std::int64_t parts = std::int64_t{ranks} * settings.get<"train.accumulate">();
+  const std::int64_t parts = std::int64_t{ranks} * options.accumulate;
   if (batch % (2 * parts) != 0)
     throw Error::bad_input(
         "data.mixup mixes pairs of samples: train.batch must be a multiple of {} (2 x ranks x train.accumulate), got "

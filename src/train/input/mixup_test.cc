@@ -44,12 +44,12 @@ TEST(Mixup, LossOfAMixtureIsTheMixtureOfLosses) {
 }
 
 TEST(Mixup, RefusesWhatCannotBePaired) {
-  Settings settings;
-  EXPECT_EQ(mixup_of(settings, data::Target::Labels, 12, 3), 0);
-  settings.set("data.mixup", "0.2", "test");
-  EXPECT_EQ(mixup_of(settings, data::Target::Class, 12, 3), 0.2);
-  EXPECT_THROW(mixup_of(settings, data::Target::Class, 12, 4), Error);
-  EXPECT_THROW(mixup_of(settings, data::Target::Mask, 12, 1), Error);
+  TrainingOptions options;
+  EXPECT_EQ(mixup_of(options, data::Target::Labels, 12, 3), 0);
+  options.data.mixup = 0.2;
+  EXPECT_EQ(mixup_of(options, data::Target::Class, 12, 3), 0.2);
+  EXPECT_THROW(mixup_of(options, data::Target::Class, 12, 4), Error);
+  EXPECT_THROW(mixup_of(options, data::Target::Mask, 12, 1), Error);
 }
 
 }  // namespace

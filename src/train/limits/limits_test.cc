@@ -1,4 +1,5 @@
 #include "ronde/train/limits.h"
+#include "ronde/base/settings/settings.h"
 
 #include <fstream>
 
@@ -24,12 +25,12 @@ DryRun small() {
   return known;
 }
 
-Settings with(std::initializer_list<std::pair<const char*, const char*>> values) {
+TrainingOptions with(std::initializer_list<std::pair<const char*, const char*>> values) {
   Settings settings;
   settings.set("train.batch", "40", "test");
   settings.set("checkpoint.every", "0", "test");
   for (const auto& [key, text] : values) settings.set(key, text, "test");
-  return settings;
+  return training_options(settings);
 }
 
 const MachineRates kGpu = {.name = "a GPU",
@@ -145,22 +146,22 @@ TEST(Limits, MemoryOfAGpu) {
 }
 
 TEST(Limits, RanksShareTheMemoryOfAMachine) {
-  const Settings settings = with({{"train.accumulate", "2"}});
+  const TrainingOptions options = with({{"train.accumulate", "2"}});
   DryRun known = small();
   known.program_bytes = 1000;
-  const MemoryNeed need = memory_need(known, settings, kCpu, {.ranks = 2, .memory = 10'000});
+  const MemoryNeed need = memory_need(known, options, kCpu, {.ranks = 2, .memory = 10'000});
   EXPECT_EQ(need.available, 5000);
   EXPECT_EQ(need.ahead, 3 * 32 * 20);
   // 200 + 10 n for a pass, and 3 * 32 * 2 n for the batches that wait: 4000 hold 18.
   EXPECT_EQ(need.largest_batch, 18 * 2 * 2);
-  EXPECT_EQ(memory_need(small(), settings, kCpu, {}).largest_batch, 0);
-  EXPECT_EQ(memory_need(small(), settings, kCpu, {}).available, 0);
+  EXPECT_EQ(memory_need(small(), options, kCpu, {}).largest_batch, 0);
+  EXPECT_EQ(memory_need(small(), options, kCpu, {}).available, 0);
 }
 
 TEST(Limits, ACheckpointOnItsWayTakesMemoryOfTheHost) {
-  const Settings settings = with({{"checkpoint.every", "10min"}});
+  const TrainingOptions options = with({{"checkpoint.every", "10min"}});
   const Spread spread{.ranks = 2, .memory = 10'000};
-  const MemoryNeed need = memory_need(small(), settings, kCpu, spread),
+  const MemoryNeed need = memory_need(small(), options, kCpu, spread),
                    without = memory_need(small(), with({}), kCpu, spread);
   EXPECT_EQ(need.checkpoint, 200);
   EXPECT_EQ(need.rank, without.rank + 200);
@@ -168,7 +169,7 @@ TEST(Limits, ACheckpointOnItsWayTakesMemoryOfTheHost) {
   EXPECT_EQ(
       memory_need(small(), with({{"checkpoint.every", "5"}, {"checkpoint.sharded", "true"}}), kCpu, spread).checkpoint,
       100);
-  EXPECT_EQ(memory_need(small(), settings, kGpu, spread).rank, memory_need(small(), with({}), kGpu, spread).rank);
+  EXPECT_EQ(memory_need(small(), options, kGpu, spread).rank, memory_need(small(), with({}), kGpu, spread).rank);
 }
 
 TEST(Limits, MoreRanksThanSamplesIsWrongInput) {
@@ -177,12 +178,12 @@ TEST(Limits, MoreRanksThanSamplesIsWrongInput) {
 }
 
 TEST(Limits, ReadsAsTextAndAsJson) {
-  const Settings settings = with({});
+  const TrainingOptions options = with({});
   const Spread spread{.ranks = 2, .memory = 4'000'000'000};
   Limits limits{.model = "small", .batch = 40, .spread = spread, .machine = kGpu};
   limits.asked = {.known = small(),
-                  .memory = memory_need(small(), settings, kGpu, spread),
-                  .speeds = speed_limits(work_of(small(), settings, 2, 0), kGpu, spread)};
+                  .memory = memory_need(small(), options, kGpu, spread),
+                  .speeds = speed_limits(work_of(small(), options, 2, 0), kGpu, spread)};
   limits.other = limits.asked;
   limits.other->recompute = true;
   const std::string text = to_text(limits);

@@ -11,10 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string bytes_text(double bytes) {
-  return format_bytes(static_cast<std::uint64_t>(bytes));
-}
-
 std::string memory_text(const Limits& limits) {
   const Limits::Variant& asked = limits.asked;
   const MemoryNeed& memory = asked.memory;
@@ -104,6 +100,10 @@ Json json_of(const Limits::Variant& variant) {
 }
 
 }  // namespace
+
+std::string bytes_text(double bytes) {
+  return format_bytes(static_cast<std::uint64_t>(bytes));
+}
 
 std::string to_text(const Limits& limits) {
   const DryRun& known = limits.asked.known;

@@ -16,4 +16,7 @@ std::string to_text(const Limits& limits);
 // [...], "binding"}, "other": ... or null}; bytes and samples/s are numbers of one rank.
 nlohmann::ordered_json to_json(const Limits& limits);
 
+// "12.3 MiB", of an amount that was computed.
+std::string bytes_text(double bytes);
+
 }  // namespace ronde::train

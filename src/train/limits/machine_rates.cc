@@ -20,6 +20,7 @@
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
 #include "ronde/topology/memory_rate.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/limits/product_rates.h"
 #include "ronde/train/loop/agree.h"
@@ -182,10 +183,10 @@ std::optional<MachineRates> machine_rates(const Session& session, const RatesOpt
 
 void trace_machine(const Session& session, const Log& log) {
   trace::Recorder* recorder = session.recorder();
-  if (!recorder || session.settings().get<"trace.roofline">() == "off") return;
+  if (!recorder || session.options().trace.roofline == "off") return;
   const auto rates = machine_rates(session, {.environment = Environment::of_process()}, log);
   if (rates)
-    recorder->set_metadata("machine rates",
+    recorder->set_metadata(trace::metadata_names::kMachineRates,
                            rates_to_json(*rates).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

@@ -1,4 +1,5 @@
 #include "ronde/train/limits/machine_rates.h"
+#include "ronde/base/settings/settings.h"
 
 #include <atomic>
 #include <chrono>

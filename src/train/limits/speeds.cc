@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/json_text.h"
 #include "ronde/base/text/text.h"

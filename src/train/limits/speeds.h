@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "ronde/base/settings/settings.h"
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::train {
 

@@ -1,4 +1,5 @@
 #include "ronde/train/limits/speeds.h"
+#include "ronde/base/settings/settings.h"
 
 #include <fstream>
 

@@ -6,7 +6,6 @@
 #include "ronde/train/input/input.h"
 #include "ronde/train/limits/speeds.h"
 #include "ronde/train/session/hardware.h"
-#include "ronde/train/session/output_folder.h"
 
 namespace ronde::train {
 namespace {
@@ -62,7 +61,7 @@ void Reporter::begin(std::optional<std::int64_t> done, std::int64_t epoch, std::
   start_ = epoch_start_ = now_;
   pace_.add(now_);
   if (session_.rank() != 0) return;
-  const std::filesystem::path folder = output_folder(session_.settings());
+  const std::filesystem::path folder = session_.options().output;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw Error::system(failure.value(), "output.dir: cannot create {}", folder.string());
@@ -78,7 +77,7 @@ void Reporter::step(std::int64_t number, const Totals& totals, double learning_r
   now_.waited_comm += seconds(totals.comm_wait / session_.size());
   epoch_score_ += totals.score;
   since_written_ += totals.score;
-  noise_.add(totals.noise, static_cast<double>(session_.settings().get<"train.batch">()));
+  noise_.add(totals.noise, static_cast<double>(session_.options().batch));
   pace_.add(now_);
   if (!files_) return;
   if (progress_->due()) show_progress();
@@ -86,8 +85,8 @@ void Reporter::step(std::int64_t number, const Totals& totals, double learning_r
 }
 
 void Reporter::show_progress() {
-  const std::int64_t epochs = session_.settings().get<"train.epochs">();
-  const std::int64_t batch = session_.settings().get<"train.batch">();
+  const std::int64_t epochs = session_.options().epochs;
+  const std::int64_t batch = session_.options().batch;
   progress_->show(ProgressFacts{
       .epoch = epoch_,
       .epochs = epochs,
@@ -95,8 +94,7 @@ void Reporter::show_progress() {
       .steps = steps_per_epoch_,
       .results = results_of(epoch_score_, criterion_),
       .rates = pace_.rates(),
-      .left = pace_.time_for(steps_left(steps_, epochs * steps_per_epoch_, session_.settings().get<"train.steps">()) *
-                             batch)});
+      .left = pace_.time_for(steps_left(steps_, epochs * steps_per_epoch_, session_.options().steps) * batch)});
 }
 
 // Where it is known.
@@ -133,11 +131,11 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
 void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name) {
   (name == "test" ? test_ : validation_) = held_out;
   last_score_ = epoch_score_;
-  const double target = session_.settings().get<"train.target_accuracy">();
+  const double target = session_.options().target_accuracy;
   if (target > 0 && held_out.reached(target) && !to_target_) to_target_ = monotonic_now() - start_.at;
   if (files_) {
     progress_->show(EpochFacts{.epoch = epoch,
-                               .epochs = session_.settings().get<"train.epochs">(),
+                               .epochs = session_.options().epochs,
                                .train = results_of(epoch_score_, criterion_),
                                .trained = epoch_score_.samples > 0,
                                .held_out = held_out,
@@ -177,7 +175,7 @@ std::optional<double> Reporter::compare_with_one_rank(const Summary& summary) co
   const HardwareFacts facts = hardware_of(session_);
   const std::string work = Speeds::work_of(session_.settings(), facts.gpu ? facts.gpu->name : facts.cpu.name,
                                            facts.gpu ? 1 : torch::get_num_threads());
-  const std::int64_t batch = session_.settings().get<"train.batch">();
+  const std::int64_t batch = session_.options().batch;
   const double speed = summary.rates.samples_per_second;
   Speeds speeds = load_speeds(folder / "speeds.json");
   if (summary.ranks > 1) return speeds.efficiency(work, batch, summary.ranks, speed);
@@ -200,8 +198,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .rates = rates_between(start_, now_),
                   .noise_scale = noise_.value()};
   if (scaler_) summary.skipped_steps = scaler_->skipped;
-  if (const double target = session_.settings().get<"train.target_accuracy">(); target > 0)
-    summary.target_accuracy = target;
+  if (const double target = session_.options().target_accuracy; target > 0) summary.target_accuracy = target;
   summary.efficiency = compare_with_one_rank(summary);
   if (summary.rates.input_share > kMuchWaiting) summary.input_limit = why_input_waits(input_stages_);
   summary.skipped_samples = skipped_samples_;

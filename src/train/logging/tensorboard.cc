@@ -7,41 +7,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ronde/base/wire/proto_writer.h"
 #include "ronde/data/formats/proto/tfrecord_framing.h"
 #include "ronde/train/checkpoint/write_all.h"
 
 namespace ronde::train {
 namespace {
-
-// --- protobuf's wire format: a key of field number and form, then the value
-
-enum class Form : std::uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
-
-void put_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
-void put_key(std::string& out, std::uint32_t field, Form form) {
-  put_varint(out, field << 3 | static_cast<std::uint32_t>(form));
-}
-
-void put_int(std::string& out, std::uint32_t field, std::int64_t value) {
-  put_key(out, field, Form::Varint);
-  put_varint(out, static_cast<std::uint64_t>(value));
-}
-
-template <class Real>
-void put_real(std::string& out, std::uint32_t field, Real value) {
-  put_key(out, field, sizeof(Real) == 8 ? Form::Fixed64 : Form::Fixed32);
-  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-void put_bytes(std::string& out, std::uint32_t field, std::string_view value) {
-  put_key(out, field, Form::Bytes);
-  put_varint(out, value.size());
-  out += value;
-}
 
 // --- the fields of tensorflow.Event, as event.proto and summary.proto number them
 namespace event {
@@ -52,14 +23,15 @@ constexpr std::uint32_t kValue = 1, kTag = 1, kSimpleValue = 2;
 }
 namespace session_log {
 constexpr std::uint32_t kStatus = 1;
-constexpr std::int64_t kStart = 1;
+constexpr std::uint64_t kStart = 1;
 }  // namespace session_log
 
 std::string event_at(double wall_time, std::int64_t step) {
-  std::string out;
-  put_real(out, event::kWallTime, wall_time);
-  if (step != 0) put_int(out, event::kStep, step);
-  return out;
+  std::string text;
+  ProtoWriter out(text);
+  out.fixed64(event::kWallTime, std::bit_cast<std::uint64_t>(wall_time));
+  if (step != 0) out.varint(event::kStep, static_cast<std::uint64_t>(step));
+  return text;
 }
 
 double now() {
@@ -78,28 +50,29 @@ std::string file_name() {
 }  // namespace
 
 std::string version_event(double wall_time) {
-  std::string out = event_at(wall_time, 0);
-  put_bytes(out, event::kFileVersion, "brain.Event:2");
-  return out;
+  std::string text = event_at(wall_time, 0);
+  ProtoWriter(text).bytes(event::kFileVersion, "brain.Event:2");
+  return text;
 }
 
 std::string restart_event(double wall_time, std::int64_t first_step) {
-  std::string log, out = event_at(wall_time, first_step);
-  put_int(log, session_log::kStatus, session_log::kStart);
-  put_bytes(out, event::kSessionLog, log);
-  return out;
+  std::string text = event_at(wall_time, first_step);
+  ProtoWriter out(text);
+  out.message(event::kSessionLog, [&] { out.varint(session_log::kStatus, session_log::kStart); });
+  return text;
 }
 
 std::string scalars_event(double wall_time, std::int64_t step, const std::vector<Scalar>& scalars) {
-  std::string values, out = event_at(wall_time, step);
-  for (const auto& [tag, number] : scalars) {
-    std::string value;
-    put_bytes(value, summary::kTag, tag);
-    put_real(value, summary::kSimpleValue, static_cast<float>(number));
-    put_bytes(values, summary::kValue, value);
-  }
-  put_bytes(out, event::kSummary, values);
-  return out;
+  std::string text = event_at(wall_time, step);
+  ProtoWriter out(text);
+  out.message(event::kSummary, [&] {
+    for (const auto& [tag, number] : scalars)
+      out.message(summary::kValue, [&] {
+        out.bytes(summary::kTag, tag);
+        out.fixed32(summary::kSimpleValue, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+      });
+  });
+  return text;
 }
 
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, std::optional<std::int64_t> resumed_step)

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/text/text.h"
 #include "ronde/parallel/collectives.h"
 

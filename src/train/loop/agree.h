@@ -3,8 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/comm/group.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::train {
 

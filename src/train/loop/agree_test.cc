@@ -1,4 +1,5 @@
 #include "ronde/train/loop/agree.h"
+#include "ronde/base/settings/settings.h"
 
 #include <gtest/gtest.h>
 

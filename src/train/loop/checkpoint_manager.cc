@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/base/text/text.h"
 #include "ronde/base/text/units.h"
@@ -14,7 +15,6 @@
 #include "ronde/train/checkpoint/checkpoint_folder.h"
 #include "ronde/train/checkpoint/checkpoint_optimizer.h"
 #include "ronde/train/optim/finite.h"
-#include "ronde/train/session/output_folder.h"
 
 namespace ronde::train {
 namespace {
@@ -51,18 +51,17 @@ std::vector<fs::path> trainings_in(const fs::path& folder) {
 }
 
 std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded) {
-  const Settings& settings = session.settings();
-  CheckpointWriterOptions options{
-      .checkpoint = {.folder = folder, .keep = static_cast<int>(settings.get<"checkpoint.keep">())},
-      .background = settings.get<"checkpoint.background">(),
-      .recorder = session.recorder()};
+  const CheckpointChoice& choice = session.options().checkpoint;
+  CheckpointWriterOptions writer{.checkpoint = {.folder = folder, .keep = static_cast<int>(choice.keep)},
+                                 .background = choice.background,
+                                 .recorder = session.recorder()};
   if (sharded) {  // in a group of their own: training goes on in the world
     std::vector<int> all;
     for (int rank = 0; rank < session.size(); ++rank) all.push_back(rank);
-    options.checkpoint.group = session.engine().make_group(std::move(all));
+    writer.checkpoint.group = session.engine().make_group(std::move(all));
   }
   if (!sharded && session.rank() != 0) return nullptr;
-  return std::make_unique<CheckpointWriter>(std::move(options));
+  return std::make_unique<CheckpointWriter>(std::move(writer));
 }
 
 }  // namespace
@@ -95,19 +94,19 @@ fs::path find_checkpoint(const fs::path& path) {
 CheckpointManager::CheckpointManager(const Session& session, Log log, std::map<std::string, std::string> found)
     : session_(session),
       log_(std::move(log)),
-      every_(parse_every(session.settings().get<"checkpoint.every">())),
-      sharded_(session.settings().get<"checkpoint.sharded">() && session.size() > 1),
-      folder_(output_folder(session.settings()) / "checkpoints"),
+      every_(parse_every(session.options().checkpoint.every)),
+      sharded_(session.options().checkpoint.sharded && session.size() > 1),
+      folder_(session.options().output / "checkpoints"),
       found_(std::move(found)),
       writer_(writer_for(session, folder_, sharded_)),
       kept_at_(monotonic_now()),
-      interval_(std::min<std::chrono::nanoseconds>(
-          kFirstAutomatic, session.settings().get<"checkpoint.mtbf">() / session.engine().nodes())) {}
+      interval_(std::min<std::chrono::nanoseconds>(kFirstAutomatic,
+                                                   session.options().checkpoint.mtbf / session.engine().nodes())) {}
 
 CheckpointManager::~CheckpointManager() = default;
 
 std::optional<fs::path> CheckpointManager::chosen() const {
-  const std::string wanted = session_.settings().get<"checkpoint.resume">();
+  const std::string wanted = session_.options().checkpoint.resume;
   if (wanted == "none" || wanted == "never") return {};
   if (wanted == "auto") return newest_checkpoint(folder_, [this](const std::string& text) { log_.warn("{}", text); });
   return find_checkpoint(wanted);
@@ -141,7 +140,7 @@ std::string CheckpointManager::objection_to(const fs::path& path) const {
   if (!differences.known)
     log_.warn("{} does not contain the settings of its training: only its tensors are compared", path.string());
   if (!differences.refused.empty()) {
-    if (!session_.settings().get<"checkpoint.accept_differences">()) return refusal(path.string(), differences);
+    if (!session_.options().checkpoint.accept_differences) return refusal(path.string(), differences);
     log_.warn("{} is from a different training, which checkpoint.accept_differences allows: {}", path.string(),
               in_one_line(differences.refused));
   }
@@ -218,7 +217,7 @@ bool CheckpointManager::due(std::int64_t step) {
 void CheckpointManager::learn_cost() {
   if (!every_.automatic || writer_->busy() || writer_->cost() == cost_) return;
   cost_ = writer_->cost();
-  const auto mtbf = session_.settings().get<"checkpoint.mtbf">();
+  const auto mtbf = session_.options().checkpoint.mtbf;
   const int nodes = session_.engine().nodes();
   const auto interval = chosen_interval(*cost_, mtbf, nodes);
   if (interval > 2 * said_ || 2 * interval < said_) {
@@ -243,7 +242,7 @@ void CheckpointManager::keep(const TrainingState& state, const models::Network& 
   kept_extra_ = state.extra;
   if (!writer_) return;
   // In f16 gradients overflow now and then, and the step is skipped.
-  if (const auto bad = first_not_finite(network, session_.settings().get<"train.precision">() != "f16"))
+  if (const auto bad = first_not_finite(network, session_.options().precision != "f16"))
     return log_.warn("no checkpoint of step {} is written: {} is not finite", state.step, *bad);
   Checkpoint checkpoint{
       .info = {.step = state.step,
@@ -275,7 +274,7 @@ void CheckpointManager::warn_about_errors() {
 
 // After SIGTERM, what 'ronde run' allows must be enough for a checkpoint.
 void CheckpointManager::warn_about_grace() {
-  const auto grace = session_.settings().get<"launch.grace">();
+  const auto grace = session_.options().grace;
   const auto cost = writer_->cost();
   if (session_.rank() != 0 || grace_warned_ || !cost || cost->total < grace) return;
   grace_warned_ = true;

@@ -1,4 +1,5 @@
 #include "ronde/train/loop/exchange.h"
+#include "ronde/base/settings/settings.h"
 
 #include <map>
 
@@ -9,10 +10,10 @@
 namespace ronde::train {
 namespace {
 
-Settings with(const std::map<std::string, std::string>& changes) {
+TrainingOptions with(const std::map<std::string, std::string>& changes) {
   Settings settings;
   for (const auto& [key, text] : changes) settings.set(key, text, "test");
-  return settings;
+  return training_options(settings);
 }
 
 TEST(Exchange, LocalSgdHasNoGradientsToSend) {

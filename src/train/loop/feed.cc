@@ -6,23 +6,22 @@
 
 namespace ronde::train {
 
-Feed::Feed(data::Loader& loader, const Session& session, const Task& task, const Mixing& mixing)
-    : loader_(loader), task_(task), mixing_(mixing) {
+Feed::Feed(data::Pipeline& batches, const Session& session, const Task& task, const Mixing& mixing)
+    : batches_(batches), task_(task), mixing_(mixing) {
   const torch::Device device = session.device();
   if (!device.is_cuda()) return;
   // Pictures are made anew on the GPU, in the type that the network computes in; other numbers stay as they are.
-  const bool short_type =
-      task.samples->kind().u8 && parse_precision(session.settings().get<"train.precision">()) == Precision::BF16;
-  on_gpu_.emplace(loader, DeviceInputOptions{.device = device,
-                                             .type = short_type ? torch::kBFloat16 : torch::kFloat32,
-                                             .channels_last = task.channels_last,
-                                             .mixup = mixing.alpha,
-                                             .seed = mixing.seed});
+  const bool short_type = task.samples->kind().u8 && parse_precision(session.options().precision) == Precision::BF16;
+  on_gpu_.emplace(batches, DeviceInputOptions{.device = device,
+                                              .type = short_type ? torch::kBFloat16 : torch::kFloat32,
+                                              .channels_last = task.channels_last,
+                                              .mixup = mixing.alpha,
+                                              .seed = mixing.seed});
 }
 
 std::optional<StepBatch> Feed::next() {
   if (on_gpu_) return on_gpu_->next();
-  auto batch = loader_.next();
+  auto batch = batches_.next_batch();
   if (!batch) return {};
   return step_batch_of(std::move(*batch), task_, torch::kCPU, mixing_);
 }

@@ -1,19 +1,16 @@
 #include "ronde/train/loop/learner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/base/system/clock.h"
 #include "ronde/data/order/random.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
 #include "ronde/train/loop/exchange.h"
-#include "ronde/train/loop/local_sgd.h"
 #include "ronde/train/optim/finite.h"
 #include "ronde/train/optim/lars.h"
 #include "ronde/train/optimizers.h"
@@ -23,9 +20,9 @@ namespace {
 
 constexpr const char* kScalerKey = "loss_scale";
 
-data::BatchPlan plan_of(const Settings& settings, const Task& task) {
+data::BatchPlan plan_of(const TrainingOptions& options, const Task& task) {
   const std::int64_t samples = task.samples->size();
-  return {.samples = samples, .batch = std::min(settings.get<"train.batch">(), samples), .keep_short = false};
+  return {.samples = samples, .batch = std::min(options.batch, samples), .keep_short = false};
 }
 
 torch::Tensor clipped_sparse(const torch::Tensor& gradient, double most) {
@@ -49,53 +46,40 @@ void clip_values(DistributedOptimizer& optimizer, const std::vector<torch::Tenso
 Learner::Learner(const Session& session, Task& task)
     : session_(session),
       task_(task),
-      plan_(plan_of(session.settings(), task)),
-      schedule_(schedule_of(session.settings(), plan_.batches())),
-      passes_(static_cast<int>(session.settings().get<"train.accumulate">())),
-      sync_every_(checked_sync_every(session.settings())),
-      noise_every_(noise_interval(session.settings(), session.size())),
-      clip_norm_(session.settings().get<"train.clip_norm">()),
-      clip_value_(session.settings().get<"train.clip_value">()),
-      seed_(static_cast<std::uint64_t>(session.settings().get<"train.seed">())),
-      precision_(parse_precision(session.settings().get<"train.precision">())),
-      optimizer_(make_optimizer(session.settings(), task.trained(), session.registry().optimizers)),
-      fused_(fused(*optimizer_)),
+      plan_(plan_of(session.options(), task)),
+      schedule_(schedule_of(session.options(), plan_.batches())),
+      passes_(static_cast<int>(session.options().accumulate)),
+      noise_every_(noise_interval(session.options(), session.size())),
+      clip_norm_(session.options().clip_norm),
+      clip_value_(session.options().clip_value),
+      seed_(session.options().seed),
+      precision_(parse_precision(session.options().precision)),
+      optimizer_(make_optimizer(session.options().optimizer, task.trained(), session.registry().optimizers)),
+      local_(*task.network, *optimizer_, session.world(), checked_sync_every(session.options()),
+             session.registry().optimizers),
       numbers_(session.device()) {
-  const Settings& settings = session.settings();
+  const TrainingOptions& options = session.options();
   load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
   require_norms(*optimizer_, *task.network);
-  if (settings.get<"memory.arena">() && session.local_size() > 1)
+  if (options.arena && session.local_size() > 1)
     gradient_memory_.emplace(session.engine(),
                              parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(task.network->parameters())});
   distributed_.emplace(*optimizer_, parallel::named(*task.network), session.world(),
-                       DistributedOptions{.op = reduce_op_of(settings.get<"train.reduce">()),
-                                          .compression = compression_of(settings.get<"train.compression">()),
+                       DistributedOptions{.op = reduce_op_of(options.reduce),
+                                          .compression = compression_of(options.compression),
                                           .accumulate = passes_,
-                                          .overlap = settings.get<"train.overlap">(),
-                                          .local = sync_every_ > 1});
-  if (precision_ == Precision::F16) {
-    if (fused_ && (sync_every_ == 1 || session.size() == 1))
-      scale_on_device(scaler_of(settings.get<"train.loss_scale">()));
-    else
-      scaling_.emplace(session, *task.network);
-  }
-  const models::ModuleTraceOptions traced{.modules = settings.get<"trace.modules">(),
-                                          .operators = settings.get<"trace.operators">()};
+                                          .overlap = options.overlap,
+                                          .local = local_.on()});
+  Fused* const fused_optimizer = fused(*optimizer_);
+  scaling_ = make_step_scaling(session, *task.network, fused_optimizer, local_.on());
+  const models::ModuleTraceOptions traced{.modules = options.trace.modules, .operators = options.trace.operators};
   if (session.recorder() && (traced.modules || traced.operators))
     modules_.emplace(*task.network, *session.recorder(), traced);
-  start_graph();
-}
-
-void Learner::scale_on_device(const LossScaler& scaler) {
-  counted_ = scaler;
-  device_scaling_.emplace(*task_.network, scaler);
-  fused_->set_scaling({}, device_scaling_->overflow());
-}
-
-const LossScaler* Learner::scaler() const {
-  if (device_scaling_) return &counted_;
-  return scaling_ ? &scaling_->scaler() : nullptr;
+  recorded_.emplace(
+      session, *distributed_, fused_optimizer,
+      GraphFacts{
+          .f16_on_host = scaling_->looks_at_losses(), .local = local_.on(), .traced_modules = modules_.has_value()});
 }
 
 void Learner::step(std::int64_t number, const StepBatch& batch) {
@@ -108,20 +92,14 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
   const auto work = [&](const StepBatch& seen) { return one_step(number, seen, measured); };
   const StepKind kind = measured ? StepKind::Measured : StepKind::Ordinary;
-  const torch::Tensor values = graph_ ? graph_->run(batch, kind, work, graph_hooks()) : work(batch);
+  const torch::Tensor values = recorded_->run(batch, kind, work);
   StepFacts facts{.step = number, .samples = batch.size(), .learning_rate = learning_rate_};
   if (measured) {
     const std::int64_t some = session_.size() > 1 ? batch.size() : data::share({0, batch.size()}, 0, passes_).size();
     facts.noise_samples = static_cast<double>(some);
     facts.noise_weight = session_.size() / static_cast<double>(batch.global_size());
   }
-  facts.comm_wait = distributed_->seconds_waited() - waited;
-  apart_ = sync_every_ > 1;
-  if (apart_ && number % sync_every_ == 0) {
-    const auto begin = monotonic_now();
-    sync_weights();
-    facts.comm_wait += std::chrono::duration<double>(monotonic_now() - begin).count();
-  }
+  facts.comm_wait = distributed_->seconds_waited() - waited + local_.stepped(number);
   numbers_.send(facts, values);
 }
 
@@ -129,8 +107,7 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
 torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, bool measured) {
   distributed_->zero_grad();
   distributed_->measure_gradients(measured);
-  if (scaling_) scaling_->begin_step();
-  if (device_scaling_) device_scaling_->begin_step();
+  scaling_->begin_step();
   torch::Tensor score;
   for (int i = 0; i < passes_; ++i) {
     const torch::Tensor some = pass(number, batch.part(data::share({0, batch.size()}, i, passes_)));
@@ -138,18 +115,10 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
   }
   const torch::Tensor rest = score.slice(0, kScoreValues);
   if (measured) rest.slice(0, 0, 2).copy_(distributed_->gradient_norm_values());
-  bool goes = true;
-  if (scaling_) {
-    rest.slice(0, 0, 2).div_(scaling_->scaler().scale * scaling_->scaler().scale);
-    goes = unscale(number);
-  } else if (device_scaling_) {
-    distributed_->synchronize();
-    if (measured) rest.slice(0, 0, 2).div_(device_scaling_->scale().square());
-    rest.slice(0, 2, 3).copy_(device_scaling_->unscale());
-  }
-  if (goes && clip_value_ > 0) clip_values(*distributed_, task_.trained(), clip_value_);
-  if (goes && clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
-  if (goes) distributed_->step();
+  if (!scaling_->unscale(number, *distributed_, rest, measured)) return score;
+  if (clip_value_ > 0) clip_values(*distributed_, task_.trained(), clip_value_);
+  if (clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
+  distributed_->step();
   return score;
 }
 
@@ -160,8 +129,8 @@ std::optional<Totals> Learner::finished(std::size_t most_left) {
   const auto& [facts, values] = *read;
   Totals totals{.step = facts.step, .learning_rate = facts.learning_rate};
   totals.comm_wait = facts.comm_wait;
-  if (device_scaling_) count_overflow(facts.step, values[kScoreValues + 2] != 0);
-  if (!std::isfinite(values[0]) && !scaling_ && !device_scaling_)
+  scaling_->finished(facts.step, values[kScoreValues + 2] != 0);
+  if (!std::isfinite(values[0]) && !scaling_->scaler())
     throw Error(Error::Kind::System,
                 fmt::format("the loss is not finite in step {} on rank {} (detected one step later on a GPU); a "
                             "smaller optimizer.lr, a warm-up (schedule.warmup) or train.clip_norm may help",
@@ -172,18 +141,6 @@ std::optional<Totals> Learner::finished(std::size_t most_left) {
   return totals;
 }
 
-// By the rules by which the device has decided.
-void Learner::count_overflow(std::int64_t number, bool overflow) {
-  if (!overflow) return counted_.step_was_good();
-  counted_.step_overflowed();
-  if (counted_.hopeless()) give_up_scaling(number, counted_, *task_.network);
-}
-
-void Learner::sync_weights() {
-  if (std::exchange(apart_, false))
-    average_training(*task_.network, *optimizer_, session_.world(), session_.registry().optimizers);
-}
-
 // By the batches that an epoch really has: its rest, which is dropped, is no part of it. A whole number, unless the
 // batch was another one before a break.
 double Learner::learning_rate_at(const data::Batch::Facts& facts) const {
@@ -191,31 +148,15 @@ double Learner::learning_rate_at(const data::Batch::Facts& facts) const {
                       static_cast<double>(facts.global.begin) / static_cast<double>(plan_.batch));
 }
 
-// False: this step is skipped, on all ranks.
-bool Learner::unscale(std::int64_t number) {
-  distributed_->synchronize();
-  if (scaling_->unscale(number)) return true;
-  distributed_->zero_grad();
-  return false;
-}
-
 std::map<std::string, std::string> Learner::extra() const {
   std::map<std::string, std::string> extra;
-  // The host hears of a step's overflow when the next one is under way; weights are those of the last.
-  if (device_scaling_)
-    extra[kScalerKey] = to_text(device_scaling_->now(counted_));
-  else if (scaling_)
-    extra[kScalerKey] = to_text(scaling_->scaler());
+  if (const auto scaler = scaling_->now()) extra[kScalerKey] = to_text(*scaler);
   return extra;
 }
 
 void Learner::restore(const std::map<std::string, std::string>& extra) {
   const auto found = extra.find(kScalerKey);
-  if (!scaler() || found == extra.end()) return;
-  const LossScaler before = parse_scaler(found->second, *scaler());
-  if (scaling_) return scaling_->go_on_from(before);
-  counted_ = before;
-  device_scaling_->set(before);
+  if (scaler() && found != extra.end()) scaling_->restore(parse_scaler(found->second, *scaler()));
 }
 
 // Losses are sums, divided by the size of the whole batch: shares of different sizes then count as they should. The
@@ -239,21 +180,19 @@ torch::Tensor Learner::pass(std::int64_t number, const StepBatch& part) {
     else
       score = torch::zeros({kStepValues}, output.options().dtype(torch::kFloat64));
     // On the CPU it costs nothing to look at once.
-    if (part.size() > 0 && (score.is_cpu() || scaling_)) check_loss(number, score[0].item<double>(), part, output);
+    if (part.size() > 0 && (score.is_cpu() || scaling_->looks_at_losses()))
+      check_loss(number, score[0].item<double>(), part, output);
   }
   RONDE_SPAN(trace::span_names::kBackward);
   const ModuleTrace::Pass traced(modules, ModuleTrace::Direction::Backward);
   const parallel::GradientScope scope(gradient_memory_ ? &*gradient_memory_ : nullptr);
   const double share = session_.size() / static_cast<double>(part.global_size());
-  // The factor as the gradient of the loss: a product would be two kernels more.
-  loss.backward(device_scaling_ ? device_scaling_->factor(loss) * share
-                                : torch::full_like(loss, (scaling_ ? scaling_->factor() : 1.0) * share));
+  loss.backward(scaling_->first_gradient(loss, share));
   return score;
 }
 
 void Learner::check_loss(std::int64_t number, double sum, const StepBatch& part, const torch::Tensor& output) {
-  if (std::isfinite(sum) || device_scaling_) return;
-  if (scaling_) return scaling_->overflowed();
+  if (std::isfinite(sum) || scaling_->accepts_overflow()) return;
   std::string first = "the loss";
   if (!all_finite(output)) first = "the network's output";
   if (const auto found = first_not_finite(*task_.network)) first = *found;

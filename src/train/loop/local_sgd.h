@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <utility>
 
 #include <torch/torch.h>
 
@@ -18,5 +20,29 @@ struct OptimizerEntry;
 // `more`: optimizers of a program or a plugin. FAILS WITH: as Handle::wait().
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
                       const comm::Group& group, std::span<const OptimizerEntry> more = {});
+
+// When ranks come together: after every so many steps, and before anyone looks at the weights.
+class LocalSgd {
+ public:
+  // `every`: steps (train.sync_every); with 1 nobody steps alone. `more`: as average_training().
+  // REQUIRES: network, optimizer and `more` outlive this.
+  LocalSgd(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer, comm::Group group,
+           std::int64_t every, std::span<const OptimizerEntry> more = {})
+      : network_(network), optimizer_(optimizer), group_(std::move(group)), every_(every), more_(more) {}
+
+  bool on() const { return every_ > 1; }
+  // After each step of all ranks. Returns the seconds that it took. FAILS WITH: as Handle::wait().
+  double stepped(std::int64_t number);
+  // All ranks call it, after the same step; nothing happens where they are together. FAILS WITH: as Handle::wait().
+  void sync();
+
+ private:
+  const torch::nn::Module& network_;
+  const torch::optim::Optimizer& optimizer_;
+  const comm::Group group_;
+  const std::int64_t every_;
+  const std::span<const OptimizerEntry> more_;
+  bool apart_ = false;  // ranks have stepped alone since they were together
+};
 
 }  // namespace ronde::train

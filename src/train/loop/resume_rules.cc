@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/text/table.h"
 #include "ronde/base/text/text.h"
 

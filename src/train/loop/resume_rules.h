@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
-
 // Whether a training may go on from a checkpoint that other settings have made. All pure, without torch.
+namespace ronde {
+class Settings;
+}
+
 namespace ronde::train {
 
 // What a training is, and what a checkpoint remembers of the one that wrote it.

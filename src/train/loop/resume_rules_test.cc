@@ -1,4 +1,5 @@
 #include "ronde/train/loop/resume_rules.h"
+#include "ronde/base/settings/settings.h"
 
 #include <gtest/gtest.h>
 

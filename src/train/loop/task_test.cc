@@ -1,4 +1,5 @@
 #include "ronde/train/task.h"
+#include "ronde/base/settings/settings.h"
 
 #include <functional>
 
@@ -7,7 +8,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/comm/thread_job.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/models/weights.h"
 #include "ronde/train/evaluate.h"
 #include "ronde/train/loop/learner.h"
@@ -74,8 +75,7 @@ TEST(Task, SamplesLossAndNetworkFitTheTarget) {
     const Texts changes = {{"data.target", fit.target}, {"model.name", fit.model}, {"model.filters", "0"}};
     on_ranks(1, changes, [&](const Session& session) {
       const Task task = make_task(session);
-      data::Loader loader(*task.samples, {.batch = 12, .shuffle = false});
-      const auto batch = loader.next();
+      const auto batch = (data::from_source(*task.samples) | data::batch(12)).open().next_batch();
       const Samples part = samples_of(*batch, {2, 12}, task, torch::kCPU);
       EXPECT_EQ(part.targets.sizes(), torch::IntArrayRef(fit.targets)) << fit.target;
       const auto all = samples_of(*batch, {0, 12}, task, torch::kCPU);

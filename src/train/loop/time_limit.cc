@@ -49,10 +49,10 @@ nanoseconds parse_deadline(const std::string& text, system_clock::time_point now
 
 }  // namespace
 
-std::optional<nanoseconds> time_left(const Settings& settings, system_clock::time_point now) {
+std::optional<nanoseconds> time_left(const TrainingOptions& options, system_clock::time_point now) {
   std::optional<nanoseconds> left;
-  if (const std::string text = settings.get<"train.deadline">(); !trim(text).empty()) left = parse_deadline(text, now);
-  if (const std::int64_t end = settings.get<"launch.deadline">(); end != 0) {
+  if (const std::string text = options.deadline; !trim(text).empty()) left = parse_deadline(text, now);
+  if (const std::int64_t end = options.job_deadline; end != 0) {
     const nanoseconds job = left_of("launch.deadline", end, now, ": the time of the job ended before training began");
     left = std::min(left.value_or(job), job);
   }

@@ -5,14 +5,15 @@
 #include <optional>
 #include <string_view>
 
-#include "ronde/base/settings/settings.h"
+#include "ronde/train/options.h"
 
 // When a training must have ended, and when it has to stop for that. All pure: time comes in.
 namespace ronde::train {
 
 // The earlier of train.deadline ("2h" from now, or seconds since 1970 UTC) and launch.deadline, as what is left of it;
 // nothing: there is no hurry. FAILS WITH: BadInput for text that is no time, and for a time that is past.
-std::optional<std::chrono::nanoseconds> time_left(const Settings& settings, std::chrono::system_clock::time_point now);
+std::optional<std::chrono::nanoseconds> time_left(const TrainingOptions& options,
+                                                  std::chrono::system_clock::time_point now);
 
 // What a training still has to do once it decides to stop.
 struct TimeNeeds {

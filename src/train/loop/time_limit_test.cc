@@ -1,4 +1,5 @@
 #include "ronde/train/loop/time_limit.h"
+#include "ronde/base/settings/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ std::optional<nanoseconds> left(const std::string& training, const std::string& 
   Settings settings;
   settings.set("train.deadline", training, "test");
   settings.set("launch.deadline", job, "test");
-  return time_left(settings, kNow);
+  return time_left(training_options(settings), kNow);
 }
 
 std::string refusal(const std::string& training, const std::string& job = "0") {

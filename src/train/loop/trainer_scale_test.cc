@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/train/input/input.h"
 #include "ronde/train/trainer_testing.h"
 
 namespace ronde::train {
@@ -31,13 +32,8 @@ class TrainingsAtScale : public tests::Trainings {
       const Session session(job.engine(0), settings_);
       Task task = make_task(session);
       Learner learner(session, task);
-      data::Loader loader(*task.samples, {.batch = settings_.get<"train.batch">(),
-                                          .rank = rank,
-                                          .ranks = ranks,
-                                          .start = start,
-                                          .end_epoch = settings_.get<"train.epochs">(),
-                                          .keep_short = false});
-      for (auto batch = loader.next(); batch; batch = loader.next()) {
+      data::Pipeline batches = training_data(settings_, *task.samples, start.seed, rank, ranks).open({}, start);
+      while (auto batch = batches.next_batch()) {
         learner.step(static_cast<std::int64_t>(seen.size()) + 1,
                      step_batch_of(std::move(*batch), task, session.device()));
         learner.finished();

@@ -219,13 +219,14 @@ TEST_F(UserTasks, AugmentsTrainingSamplesAlone) {
 TEST(UserTaskInput, IsTheSameByWayOfADevice) {
   const auto open = [] { return data::source_of(points(12), {.input = "x", .target = "y"}, 0); };
   const auto source = open();
-  data::Loader loader(*source, {.batch = 6, .shuffle = false}), other(*source, {.batch = 6, .shuffle = false});
-  DeviceInput input(loader, {});
+  const data::Dataset six = data::from_source(*source) | data::global_batch(6);
+  data::Pipeline batches = six.open(), others = six.open();
+  DeviceInput input(batches, {});
   Task task;
   task.samples = open();
   for (int i = 0; i < 2; ++i) {
     const auto found = input.next();
-    const auto batch = other.next();
+    const auto batch = others.next_batch();
     const Samples expected = samples_of(*batch, {0, 6}, task, torch::kCPU);
     EXPECT_EQ(found->inputs.sizes(), (std::vector<std::int64_t>{6, 2}));
     EXPECT_TRUE(found->inputs.equal(expected.inputs));

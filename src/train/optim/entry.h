@@ -9,15 +9,15 @@
 #include <torch/torch.h>
 
 #include "ronde/base/error.h"
-#include "ronde/base/settings/settings.h"
 #include "ronde/train/optim/state_format.h"
+#include "ronde/train/options.h"
 
 // What an optimizer of `ronde train` is: one file in entries/ says all there is to know about it, and CMake makes the
 // list.
 namespace ronde::train {
 
 using OptimizerGroups = std::vector<torch::optim::OptimizerParamGroup>;
-using MakeOptimizer = std::unique_ptr<torch::optim::Optimizer> (*)(const OptimizerGroups&, const Settings&);
+using MakeOptimizer = std::unique_ptr<torch::optim::Optimizer> (*)(const OptimizerGroups&, const OptimizerChoice&);
 
 struct OptimizerEntry {
   std::string_view name;                        // as optimizer.name has it
@@ -61,27 +61,24 @@ std::unique_ptr<torch::optim::Optimizer> make_spared(const OptimizerGroups& grou
 
 // optimizer.weight_decay, which all have.
 template <class Options>
-Options with_decay(Options options, const Settings& settings) {
-  return options.weight_decay(settings.get<"optimizer.weight_decay">());
+Options with_decay(Options options, const OptimizerChoice& choice) {
+  return options.weight_decay(choice.weight_decay);
 }
 
 // optimizer.momentum and optimizer.nesterov. Torch would refuse it too, in words that know no settings.
 template <class Options>
-Options with_momentum(Options options, const Settings& settings) {
-  if (settings.get<"optimizer.nesterov">() && settings.get<"optimizer.momentum">() == 0)
+Options with_momentum(Options options, const OptimizerChoice& choice) {
+  if (choice.nesterov && choice.momentum == 0)
     throw Error::bad_input("optimizer.nesterov needs an optimizer.momentum above 0");
-  return options.momentum(settings.get<"optimizer.momentum">()).nesterov(settings.get<"optimizer.nesterov">());
+  return options.momentum(choice.momentum).nesterov(choice.nesterov);
 }
 
 // optimizer.momentum and optimizer.beta2, as the two betas of adam and its like.
 template <class Options>
-Options with_betas(Options options, const Settings& settings) {
-  for (const auto& [key, beta] : {std::pair{"optimizer.momentum", settings.get<"optimizer.momentum">()},
-                                  {"optimizer.beta2", settings.get<"optimizer.beta2">()}})
-    if (beta >= 1)
-      throw Error::bad_input("{0} must be below 1 as a beta of {2}, got {1}", key, beta,
-                             settings.get<"optimizer.name">());
-  return options.betas({settings.get<"optimizer.momentum">(), settings.get<"optimizer.beta2">()});
+Options with_betas(Options options, const OptimizerChoice& choice) {
+  for (const auto& [key, beta] : {std::pair{"optimizer.momentum", choice.momentum}, {"optimizer.beta2", choice.beta2}})
+    if (beta >= 1) throw Error::bad_input("{0} must be below 1 as a beta of {2}, got {1}", key, beta, choice.name);
+  return options.betas({choice.momentum, choice.beta2});
 }
 
 }  // namespace ronde::train

@@ -11,11 +11,8 @@
 namespace ronde::train {
 namespace {
 
-Settings settings_for(std::string_view optimizer) {
-  const std::vector<Settings::Flag> flags{{"optimizer.name", std::string(optimizer), "a test"},
-                                          {"optimizer.weight_decay", "0.1", "a test"},
-                                          {"optimizer.lr", "0.05", "a test"}};
-  return Settings::load(Environment({}), flags);
+OptimizerChoice choice_of(std::string_view optimizer) {
+  return {.name = std::string(optimizer), .lr = 0.05, .weight_decay = 0.1};
 }
 
 void take_steps(torch::nn::LinearImpl& network, torch::optim::Optimizer& optimizer, int steps) {
@@ -35,7 +32,7 @@ TEST(OptimizerEntries, AreWhole) {
     ASSERT_NE(entry.make, nullptr) << entry.name;
     ASSERT_NE(entry.state, nullptr) << entry.name;
     const torch::nn::Linear network(3, 2);
-    const auto made = make_optimizer(settings_for(entry.name), network->parameters());
+    const auto made = make_optimizer(choice_of(entry.name), network->parameters());
     for (const OptimizerEntry& other : optimizer_entries())
       EXPECT_EQ(other.is(*made), other.name == entry.name) << entry.name << " and " << other.name;
     EXPECT_EQ(made->param_groups()[0].options().get_lr(), 0.05) << entry.name;
@@ -44,10 +41,10 @@ TEST(OptimizerEntries, AreWhole) {
 
 TEST(OptimizerEntries, GoOnFromWhatACheckpointKept) {
   for (const OptimizerEntry& entry : optimizer_entries()) {
-    const Settings settings = settings_for(entry.name);
+    const OptimizerChoice choice = choice_of(entry.name);
     torch::manual_seed(1);
     torch::nn::Linear first(3, 2), second(3, 2);
-    const auto optimizer = make_optimizer(settings, first->parameters());
+    const auto optimizer = make_optimizer(choice, first->parameters());
     take_steps(*first, *optimizer, 3);
     const auto kept = state_tensors(*optimizer, first->named_parameters());
     EXPECT_FALSE(kept.empty()) << entry.name;
@@ -56,7 +53,7 @@ TEST(OptimizerEntries, GoOnFromWhatACheckpointKept) {
       second->weight.copy_(first->weight);
       second->bias.copy_(first->bias);
     }
-    const auto resumed = make_optimizer(settings, second->parameters());
+    const auto resumed = make_optimizer(choice, second->parameters());
     restore_state(*resumed, second->named_parameters(), kept);
     take_steps(*first, *optimizer, 2);
     take_steps(*second, *resumed, 2);

@@ -1,5 +1,6 @@
 // Fused optimizers against torch's own, and what a graph of whole steps asks of them.
 #include "ronde/train/optim/fused.h"
+#include "ronde/base/settings/settings.h"
 
 #include <cmath>
 #include <functional>
@@ -257,10 +258,10 @@ TEST(Fused, ClosureIsEvaluatedFirst) {
   EXPECT_LT(w[0].item<double>(), 1);
 }
 
-Settings with(const std::map<std::string, std::string>& changes) {
+OptimizerChoice with(const std::map<std::string, std::string>& changes) {
   Settings settings;
   for (const auto& [key, text] : changes) settings.set(key, text, "test");
-  return settings;
+  return training_options(settings).optimizer;
 }
 
 TEST(FusedSetting, Choices) {

@@ -1,5 +1,6 @@
 // LARS and LAMB against what the papers say, written once more in plain loops.
 #include "ronde/train/optim/lars.h"
+#include "ronde/base/settings/settings.h"
 
 #include <cmath>
 #include <map>
@@ -192,23 +193,23 @@ TEST(Lamb, NormsOfZeroGiveARatioOfOne) {
   EXPECT_EQ(distance(still, before), 0);
 }
 
-Settings with(const std::map<std::string, std::string>& changes) {
+OptimizerChoice with(const std::map<std::string, std::string>& changes) {
   Settings settings;
   for (const auto& [key, text] : changes) settings.set(key, text, "test");
-  return settings;
+  return training_options(settings).optimizer;
 }
 
 // With gradients of zero only weight decay moves anything: that of vectors is spared, for every optimizer.
 TEST(Optimizers, SpareVectors) {
   for (const std::string name : {"sgd", "adam", "adamw", "rmsprop", "adagrad", "lars", "lamb"}) {
     for (const bool spare : {false, true}) {
-      const auto settings = with({{"optimizer.name", name},
-                                  {"optimizer.spare_vectors", spare ? "true" : "false"},
-                                  {"optimizer.weight_decay", "0.1"},
-                                  {"optimizer.momentum", "0"}});
+      const auto choice = with({{"optimizer.name", name},
+                                {"optimizer.spare_vectors", spare ? "true" : "false"},
+                                {"optimizer.weight_decay", "0.1"},
+                                {"optimizer.momentum", "0"}});
       Tensor matrix = weights({3, 2}), vector = weights({4});
       const Numbers matrix_before = numbers_of(matrix), vector_before = numbers_of(vector);
-      const auto optimizer = make_optimizer(settings, {matrix, vector});
+      const auto optimizer = make_optimizer(choice, {matrix, vector});
       EXPECT_EQ(optimizer->param_groups().size(), spare ? 2u : 1u);
       set_learning_rate(*optimizer, 0.3);  // reaches all groups
       matrix.mutable_grad() = torch::zeros_like(matrix);

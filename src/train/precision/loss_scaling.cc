@@ -2,25 +2,29 @@
 
 #include <limits>
 
-#include "ronde/base/error.h"
 #include "ronde/train/loop/agree.h"
-#include "ronde/train/optim/finite.h"
 
 namespace ronde::train {
 
 LossScaling::LossScaling(const Session& session, torch::nn::Module& network)
     : network_(network),
       group_(session.world()),
-      reduced_(session.settings().get<"train.sync_every">() == 1),
-      scaler_(scaler_of(session.settings().get<"train.loss_scale">())) {}
+      reduced_(session.options().sync_every == 1),
+      scaler_(scaler_of(session.options().loss_scale)) {}
 
 void LossScaling::begin_step() {
   overflowed_ = false;
   buffers_.keep(network_);
 }
 
-double LossScaling::factor() const {
-  return overflowed_ ? std::numeric_limits<double>::quiet_NaN() : scaler_.scale;
+torch::Tensor LossScaling::first_gradient(const torch::Tensor& loss, double share) const {
+  return StepScaling::first_gradient(loss,
+                                     overflowed_ ? std::numeric_limits<double>::quiet_NaN() : scaler_.scale * share);
+}
+
+bool LossScaling::accepts_overflow() {
+  overflowed_ = true;
+  return true;
 }
 
 // One pass over the memory, and one answer from the device.
@@ -37,7 +41,10 @@ bool LossScaling::gradients_finite() {
   return found.item<float>() == 0;
 }
 
-bool LossScaling::unscale(std::int64_t step) {
+bool LossScaling::unscale(std::int64_t step, DistributedOptimizer& optimizer, const torch::Tensor& numbers,
+                          bool measured) {
+  if (measured) numbers.slice(0, 0, 2).div_(scaler_.scale * scaler_.scale);
+  optimizer.synchronize();
   const torch::NoGradGuard no_grad;
   bool overflow = !gradients_finite();
   if (!reduced_) overflow = on_any_rank(overflow, "overflow of a step", group_);
@@ -48,16 +55,8 @@ bool LossScaling::unscale(std::int64_t step) {
   scaler_.step_overflowed();
   if (scaler_.hopeless()) give_up_scaling(step, scaler_, network_);
   buffers_.put_back(network_);
+  optimizer.zero_grad();
   return false;
-}
-
-void give_up_scaling(std::int64_t step, const LossScaler& scaler, const torch::nn::Module& network) {
-  throw Error(
-      Error::Kind::System,
-      fmt::format("gradients overflow in f16 in step {}, the last of {} in a row, and lowering the loss scale does not "
-                  "help (it is {} now): the first tensor that is not finite is {}; train.precision = bf16, a smaller "
-                  "optimizer.lr or a warm-up (schedule.warmup) may help",
-                  step, scaler.in_a_row, scaler.scale, first_not_finite(network).value_or("the loss of another rank")));
 }
 
 }  // namespace ronde::train

@@ -6,36 +6,33 @@
 
 #include "ronde/comm/group.h"
 #include "ronde/train/optim/buffer_snapshot.h"
-#include "ronde/train/precision/loss_scaler.h"
-#include "ronde/train/session.h"
+#include "ronde/train/precision/step_scaling.h"
 
 namespace ronde::train {
 
-// Training in f16 with scaled losses: finds overflows, undoes the scale, and leaves nothing of a step that is skipped.
-//
-//   scaling.begin_step();
-//   (loss * scaling.factor()).backward();  ...  gradients are reduced over ranks
-//   if (scaling.unscale(step)) optimizer.step();
+// Training in f16 with scaled losses: the host finds overflows, undoes the scale, and leaves nothing of a step that is
+// skipped.
 //
 // All ranks decide the same. What overflows on one rank is not finite there, and stays so in every sum or average with
 // what other ranks have, so all of them find it in the reduced gradients, which are the same bits on every rank; only
 // where gradients are not reduced (train.sync_every) they ask each other.
-class LossScaling {
+class LossScaling final : public StepScaling {
  public:
   LossScaling(const Session& session, torch::nn::Module& network);
 
   // Before the forward pass: remembers what that changes (running means of norms).
-  void begin_step();
+  void begin_step() override;
+  torch::Tensor first_gradient(const torch::Tensor& loss, double share) const override;
+  bool looks_at_losses() const override { return true; }
   // The loss is not finite on this rank. Its gradients might be: from now on they are not, in this step.
-  void overflowed() { overflowed_ = true; }
-  double factor() const;
+  bool accepts_overflow() override;
+  // Where it says false, gradients are gone, and buffers are as they were.
+  bool unscale(std::int64_t step, DistributedOptimizer& optimizer, const torch::Tensor& numbers,
+               bool measured) override;
 
-  // Divides the gradients by the scale. False: some rank's have overflowed, all ranks skip this step, and buffers are
-  // as they were. FAILS WITH: System after many in a row, naming the step and the first gradient that overflowed.
-  bool unscale(std::int64_t step);
-
-  const LossScaler& scaler() const { return scaler_; }
-  void go_on_from(const LossScaler& scaler) { scaler_ = scaler; }
+  const LossScaler* scaler() const override { return &scaler_; }
+  std::optional<LossScaler> now() const override { return scaler_; }
+  void restore(const LossScaler& scaler) override { scaler_ = scaler; }
 
  private:
   bool gradients_finite();
@@ -47,9 +44,5 @@ class LossScaling {
   bool overflowed_ = false;
   BufferSnapshot buffers_;
 };
-
-// REQUIRES: scaler.hopeless(), after `step`. FAILS WITH: System, always: names the step and the first tensor that is
-// not finite.
-[[noreturn]] void give_up_scaling(std::int64_t step, const LossScaler& scaler, const torch::nn::Module& network);
 
 }  // namespace ronde::train

@@ -1,4 +1,5 @@
 #include "ronde/train/precision.h"
+#include "ronde/base/settings/settings.h"
 
 #include <cmath>
 #include <set>
@@ -7,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/models/model.h"
 #include "ronde/train/loop/learner.h"
 #include "ronde/train/optim/finite.h"
@@ -123,10 +124,11 @@ class ScaledLearning : public testing::TestWithParam<const char*> {
     task.network = std::make_shared<Small>();
     task.loss = task.plain_loss = models::make_loss({.sum = true});
     Learner learner(session, task);
-    data::Loader loader(*task.samples,
-                        {.batch = 8, .rank = session.rank(), .ranks = 2, .end_epoch = 100, .shuffle = false});
+    data::Pipeline batches =
+        (data::from_source(*task.samples) | data::global_batch(8) | data::shard(session.rank(), 2) | data::repeat(100))
+            .open();
     for (int step = 1; step <= steps; ++step) {
-      learner.step(step, step_batch_of(std::move(*loader.next()), task, session.device()));
+      learner.step(step, step_batch_of(std::move(*batches.next_batch()), task, session.device()));
       seen.samples += learner.finished()->score.samples;
       seen.weights.push_back(task.network->parameters().front().detach().clone());
       seen.scales.push_back(learner.scaler()->scale);

@@ -1,4 +1,5 @@
 #include "ronde/train/schedule.h"
+#include "ronde/base/settings/settings.h"
 
 #include <cmath>
 #include <map>
@@ -11,11 +12,11 @@
 namespace ronde::train {
 namespace {
 
-Settings with(const std::map<std::string, std::string>& changes) {
+TrainingOptions with(const std::map<std::string, std::string>& changes) {
   Settings settings;
   settings.set("train.epochs", "90", "test");
   for (const auto& [key, text] : changes) settings.set(key, text, "test");
-  return settings;
+  return training_options(settings);
 }
 
 std::string complaint(const std::map<std::string, std::string>& changes, std::int64_t steps_per_epoch = 100) {

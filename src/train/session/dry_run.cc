@@ -9,8 +9,9 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/socket_bootstrap.h"
-#include "ronde/data/loader.h"
+#include "ronde/data/dataset.h"
 #include "ronde/models/costs.h"
 #include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
@@ -80,7 +81,7 @@ class DryRunner {
         settings_(for_dry_run(settings)),
         session_(engine_alone(settings_), settings_, with_plugins(settings_)),
         task_(make_task(session_)),
-        passes_(settings_.get<"train.accumulate">()),
+        passes_(session_.options().accumulate),
         few_(few_of(task_, passes_)) {}
 
   DryRun run() {
@@ -100,7 +101,7 @@ class DryRunner {
  private:
   DryRun facts() {
     DryRun known{.kind = task_.samples->kind(),
-                 .preparation = data::preparation_of(settings_.get<"data.name">(), *task_.samples),
+                 .preparation = data::preparation_of(session_.options().data.name, *task_.samples),
                  .samples = task_.samples->size(),
                  .held_out = task_.held_out->size()};
     known.parameters = models::count_parameters(*task_.network);
@@ -116,9 +117,9 @@ class DryRunner {
   }
 
   data::Batch batch_of(std::int64_t samples) {
-    data::Loader loader(*task_.samples,
-                        {.batch = samples, .end_epoch = 1, .keep_short = false, .pipeline = {.ahead = 1}});
-    if (auto batch = loader.next()) return std::move(*batch);
+    const data::Dataset batches =
+        data::from_source(*task_.samples) | data::shuffle(0) | data::global_batch(samples, data::steps::Last::Drop);
+    if (auto batch = batches.open().next_batch()) return std::move(*batch);
     throw Error::bad_input("{} has {} samples, too few for one step of {}", task_.samples->name(),
                            task_.samples->size(), samples);
   }
@@ -129,7 +130,7 @@ class DryRunner {
     const double before = in_use();
     const Samples taken = samples_of(batch, {0, samples}, task_, torch::kCPU);
     const torch::Tensor output =
-        forward_in(parse_precision(settings_.get<"train.precision">()), *task_.network, taken.inputs);
+        forward_in(parse_precision(session_.options().precision), *task_.network, taken.inputs);
     return in_use() - before;
   }
 

@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <string>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/source.h"
 #include "ronde/data/training/preparation.h"
 #include "ronde/train/limits/memory_model.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::train {
 
@@ -34,7 +37,7 @@ struct DryRun {
 // FAILS WITH: BadInput, System: what cannot be trained, in the words of `ronde train`.
 DryRun dry_run(const Settings& settings);
 
-// Whether model.recompute is something that the network of the settings can do.
+// Whether model.recompute is something that the network of model.name can do.
 bool can_recompute(const Settings& settings);
 
 }  // namespace ronde::train

@@ -1,5 +1,6 @@
 // What is said before a run against what whole trainings then take.
 #include "ronde/train/session/dry_run.h"
+#include "ronde/base/settings/settings.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "ronde/train/session/output_folder.h"
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/train/recipes.h"
 
 namespace ronde::train {

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 
-#include "ronde/base/settings/settings.h"
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::train {
 

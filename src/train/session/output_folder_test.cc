@@ -1,4 +1,5 @@
 #include "ronde/train/session/output_folder.h"
+#include "ronde/base/settings/settings.h"
 
 #include <gtest/gtest.h>
 

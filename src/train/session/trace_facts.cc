@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/device/memory_use.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/core_clock.h"
 #include "ronde/topology/host.h"
 #include "ronde/topology/machine.h"
+#include "ronde/trace/fact_names.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
 #include "ronde/train/session/hardware.h"
@@ -64,7 +66,7 @@ int cores_of_node() {
 
 RankFacts facts_of(const Session& session) {
   const auto share = topology::memory_limit() / static_cast<std::uint64_t>(session.local_size());
-  const std::uint64_t asked = session.settings().get<"memory.limit">();
+  const std::uint64_t asked = session.options().memory_limit;
   const torch::Device device = session.device();
   return {.bound = bound_cpus(),
           .local_rank = session.local_rank(),
@@ -79,14 +81,15 @@ std::string job_text(const Settings& settings, const TracedJob& job) {
   constexpr std::string_view kBuiltIn = "recipe ";
   std::string recipe = settings.recipe();
   if (recipe.starts_with(kBuiltIn)) recipe.erase(0, kBuiltIn.size());
+  const TrainingOptions options = training_options(settings);
   Json json = {{"recipe", recipe},
-               {"network", settings.get<"model.name">()},
-               {"data", settings.get<"data.name">()},
-               {"precision", settings.get<"train.precision">()},
-               {"optimizer", settings.get<"optimizer.name">()},
+               {"network", options.model.name},
+               {"data", options.data.name},
+               {"precision", options.precision},
+               {"optimizer", options.optimizer.name},
                {"device", job.hardware.gpu ? job.hardware.gpu->name : "cpu"},
                {"processor", job.hardware.cpu.name},
-               {"batch", settings.get<"train.batch">()}};
+               {"batch", options.batch}};
   const auto add = [&](const char* key, std::int64_t number) {
     if (number > 0) json[key] = number;
   };
@@ -135,21 +138,23 @@ std::string stages_text(const std::vector<data::StageStats>& stages, std::int64_
 void trace_job(const Session& session, const Task& task) {
   trace::Recorder* recorder = session.recorder();
   if (!recorder) return;
-  recorder->set_metadata("rank facts", rank_text(facts_of(session)));
+  recorder->set_metadata(trace::metadata_names::kRankFacts, rank_text(facts_of(session)));
   if (session.rank() != 0) return;
-  const Settings& settings = session.settings();
-  recorder->set_metadata("job", job_text(settings, {.hardware = hardware_of(session),
-                                                    .parameters = models::count_parameters(*task.network),
-                                                    .samples = task.samples->size(),
-                                                    .threads = at::get_num_threads(),
-                                                    .cores = cores_of_node()}));
+  recorder->set_metadata(trace::metadata_names::kJob,
+                         job_text(session.settings(), {.hardware = hardware_of(session),
+                                                       .parameters = models::count_parameters(*task.network),
+                                                       .samples = task.samples->size(),
+                                                       .threads = at::get_num_threads(),
+                                                       .cores = cores_of_node()}));
   const data::SampleKind kind = task.samples->kind();
-  const std::int64_t share = (settings.get<"train.batch">() + session.size() - 1) / session.size();
-  recorder->set_metadata("layers", layers_text(models::costs(*task.network, kind.shape(), share)));
+  const std::int64_t share = (session.options().batch + session.size() - 1) / session.size();
+  recorder->set_metadata(trace::metadata_names::kLayers,
+                         layers_text(models::costs(*task.network, kind.shape(), share)));
 }
 
 void trace_input(const Session& session, const std::vector<data::StageStats>& stages, std::int64_t skipped) {
-  if (session.recorder()) session.recorder()->set_metadata("input stages", stages_text(stages, skipped));
+  if (session.recorder())
+    session.recorder()->set_metadata(trace::metadata_names::kInputStages, stages_text(stages, skipped));
 }
 
 void TracedClock::step(const trace::Recorder* recorder) {
@@ -158,7 +163,7 @@ void TracedClock::step(const trace::Recorder* recorder) {
   const auto now = monotonic_now();
   if (measured_at_.count() > 0 && now - measured_at_ < kBetween) return;
   measured_at_ = now;
-  trace::counter("core clock", topology::core_clock_ghz(std::chrono::microseconds(100)));
+  trace::counter(trace::counter_names::kCoreClock, topology::core_clock_ghz(std::chrono::microseconds(100)));
 }
 
 void TracedMemory::step(const trace::Recorder* recorder) {

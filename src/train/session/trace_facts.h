@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/models/costs.h"
 #include "ronde/train/loop/arithmetic.h"
@@ -15,6 +14,10 @@
 
 // What a trace tells besides times, for `ronde report`: metadata of a recorder, JSON texts. Nothing here is done
 // without a recorder.
+namespace ronde {
+class Settings;
+}
+
 namespace ronde::train {
 
 // "job" (rank 0): what is trained, on what. Numbers that are 0 are not known, and left out.

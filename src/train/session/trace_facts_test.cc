@@ -1,4 +1,5 @@
 #include "ronde/train/session/trace_facts.h"
+#include "ronde/base/settings/settings.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

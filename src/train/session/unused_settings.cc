@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/text.h"
 #include "ronde/data/order/split.h"

@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "ronde/base/settings/settings.h"
 #include "ronde/data/sample_kind.h"
 #include "ronde/data/training/preparation.h"
+
+namespace ronde {
+class Settings;
+}
 
 namespace ronde::train {
 

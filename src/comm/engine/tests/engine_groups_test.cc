@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <barrier>
 #include <chrono>
+#include <deque>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -83,6 +86,84 @@ TEST_P(EngineGroups, ManyAreMadeAndDropped) {
       const Group group = engine.make_group({i % ranks()});
       if (group.rank() == 0) expect_none(run_calls(engine, group, {Call{.name = "alone", .shape = {3}}}));
       engine.drop_group(group);
+    }
+  });
+}
+
+// Members that meet without the others, each group by a table of its own.
+class Table {
+ public:
+  explicit Table(int members) : barrier_(members), blobs_(static_cast<std::size_t>(members)) {}
+
+  std::vector<std::string> exchange(int member, const std::string& mine) {
+    blobs_[static_cast<std::size_t>(member)] = mine;
+    barrier_.arrive_and_wait();
+    std::vector<std::string> all = blobs_;
+    barrier_.arrive_and_wait();
+    return all;
+  }
+
+ private:
+  std::barrier<> barrier_;
+  std::vector<std::string> blobs_;
+};
+
+class Seat final : public Bootstrap {
+ public:
+  Seat(Table& table, int member, int members) : table_(table), member_(member), members_(members) {}
+  int rank() const override { return member_; }
+  int size() const override { return members_; }
+  std::vector<std::string> exchange(const std::string& mine, Deadline) override {
+    return table_.exchange(member_, mine);
+  }
+
+ private:
+  Table& table_;
+  const int member_, members_;
+};
+
+// Other ranks do not hear of the group, and use the world and groups of all meanwhile.
+TEST_P(EngineGroups, MembersMakeGroupsAmongThemselves) {
+  const auto groups = some_groups(ranks());
+  std::deque<Table> tables;
+  for (const auto& members : groups) tables.emplace_back(static_cast<int>(members.size()));
+  run_watched(place(), [&](Engine& engine) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const auto& members = groups[i];
+      const Group of_all = engine.make_group(members);
+      const auto me = std::find(members.begin(), members.end(), engine.rank());
+      if (me == members.end()) {
+        engine.world().barrier().wait();
+        engine.drop_group(of_all);
+        continue;
+      }
+      const int member = static_cast<int>(me - members.begin());
+      Seat seat(tables[i], member, static_cast<int>(members.size()));
+      const Group group = engine.make_group_among(members, static_cast<std::uint32_t>(i + 1), seat);
+      EXPECT_EQ(group.ranks(), members);
+      EXPECT_EQ(group.rank(), member);
+      for (const Group& one : {group, of_all})
+        for (const Operation operation : kAllOperations)
+          expect_none(run_calls(engine, one, every_call(operation, DType::F32, one.size()), {.seed = 5}));
+      EXPECT_THROW(engine.drop_group(group), Error);
+      EXPECT_THROW(engine.drop_group_among(of_all), Error);
+      engine.world().barrier().wait();  // nobody uses it any more
+      engine.drop_group_among(group);
+      EXPECT_THROW(group.barrier(), Error);
+      engine.drop_group(of_all);
+    }
+  });
+}
+
+TEST_P(EngineGroups, WhoMakesAGroupAmongOthersMustBeOneOfThem) {
+  run_watched(place(), [&](Engine& engine) {
+    Table table(1);
+    Seat seat(table, 0, 1);
+    EXPECT_THROW(engine.make_group_among({engine.rank()}, 0, seat), Error) << "numbers begin with 1";
+    EXPECT_THROW(engine.make_group_among({engine.rank(), engine.rank()}, 1, seat), Error);
+    EXPECT_THROW(engine.make_group_among({engine.size()}, 1, seat), Error);
+    if (engine.size() > 1) {
+      EXPECT_THROW(engine.make_group_among({(engine.rank() + 1) % engine.size()}, 1, seat), Error);
     }
   });
 }

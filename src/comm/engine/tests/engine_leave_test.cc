@@ -1,9 +1,11 @@
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,6 +64,30 @@ TEST_P(EngineLeave, WhatARankSentToSeveralArrives) {
   const std::optional<Error> error = failure_of(received);
   EXPECT_FALSE(error.has_value()) << error->what();
   EXPECT_EQ(last, from);
+}
+
+// The others end while rank 1 is stopped, as by a debugger or on a busy machine, for longer than they wait for
+// anything.
+TEST(EngineLeaving, ARankThatIsStoppedMeanwhileGetsAll) {
+  constexpr int kLast = 4;  // in the first three, clocks are compared: nobody is done before the others
+  const tests::Watchdog watchdog(3min, tests::current_test());
+  ThreadJob job(4, 4);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < job.size(); ++rank)
+    threads.emplace_back([&job, rank] {
+      std::atomic<int> moves = 0;
+      const auto on_phase = [&](Phase phase) {  // called by whoever carries its engine's work
+        if (rank == 1 && phase == Phase::Reducing && ++moves == kLast) std::this_thread::sleep_for(3s);
+      };
+      const auto engine = job.engine(rank, {.on_phase = on_phase});
+      for (int i = 1; i <= kLast; ++i) {
+        std::vector<float> values(20'000, rank == 2 ? 7.0f : 0.0f);
+        const std::optional<Error> error =
+            failure_of(engine->world().broadcast(std::to_string(i), buffer_of(values), 2));
+        EXPECT_FALSE(error.has_value()) << error->what();
+        EXPECT_EQ(values, std::vector<float>(20'000, 7.0f));
+      }
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, EngineLeave, testing::Values(1, 2, 3));

@@ -210,5 +210,27 @@ TEST_F(EngineNccl, WhoCannotConnectIsHeardOf) {
   run_watched(2, body, options_);
 }
 
+// NCCL wakes nobody when it has connected: who waits looks ever more seldom.
+TEST_F(EngineNccl, WhoWaitsForOthersToConnectWakesSeldom) {
+  constexpr int kSeconds = 2;
+  gpus_->refused = 1;
+  options_.start_timeout = std::chrono::seconds(kSeconds + 2);
+  std::latch heard(2);
+  const auto body = [&](Engine& engine) {
+    std::vector<float> values(100, 1.0F);
+    const Handle handle = engine.world().allreduce("weight", buffer_of(values));
+    if (engine.rank() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+      const Statistics before = engine.statistics();
+      std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
+      EXPECT_LE(engine.statistics().wake_ups - before.wake_ups, 10U * kSeconds);
+      EXPECT_FALSE(handle.poll()) << "it has waited all the time";
+    }
+    EXPECT_TRUE(failure_of(handle));
+    heard.arrive_and_wait();
+  };
+  run_watched(2, body, options_);
+}
+
 }  // namespace
 }  // namespace ronde::comm

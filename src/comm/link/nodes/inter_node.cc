@@ -15,7 +15,7 @@ namespace ronde::comm::detail {
 // what takes 567 ms this way round (64 MiB between two nodes, 1 Gbit/s).
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"gather", "doubling", "direct", "ring"};
+constexpr std::array<std::string_view, 5> kNames{"gather", "doubling", "direct", "ring", "halving"};
 
 void combine(const Reduction& reduction, std::byte* out, const std::vector<const std::byte*>& inputs,
              std::size_t bytes) {
@@ -164,6 +164,100 @@ Task doubling_of_halves(const NodeGroup& group, SharedBuffer data, Reduction red
   convert(reduction.dtype, data.data(), DType::F32, wide.data(), data.size() / size_of(reduction.dtype));
 }
 
+// Recursive halving, then doubling. Of the pieces that a node still has, it sends one half to a partner and sums the
+// other; in the end it has one, the sum over all nodes, and hands out as many again on the way back. Nodes beyond the
+// largest power of two are as in doubling().
+class Halves {
+ public:
+  Halves(const NodeGroup& group, SharedBuffer sums, SharedBuffer data, const Reduction& reduction)
+      : group_(group),
+        nodes_(group.ranks.size()),
+        me_(static_cast<std::size_t>(group.me)),
+        core_(std::bit_floor(nodes_)),
+        sums_(std::move(sums)),
+        data_(std::move(data)),
+        reduction_(reduction),
+        wide_(reduction.as(is_half(reduction.dtype) ? DType::F32 : reduction.dtype)) {}
+
+  Task run() {
+    if (me_ >= core_) {
+      const PendingMessage sent = group_.transport.send(rank(me_ - core_), group_.tag, sums_);
+      co_await arrives(group_.transport.receive(rank(me_ - core_), second(group_), data_));
+      co_await arrives(sent);
+      co_return;
+    }
+    if (me_ + core_ < nodes_) {
+      const SharedBuffer theirs(sums_.size());
+      co_await arrives(group_.transport.receive(rank(me_ + core_), group_.tag, theirs));
+      add(sums_, theirs, /*mine_first=*/true);
+    }
+    co_await sum_halves();
+    finish();
+    co_await hand_out();
+    if (me_ + core_ < nodes_) co_await arrives(group_.transport.send(rank(me_ + core_), second(group_), data_));
+  }
+
+ private:
+  int rank(std::size_t node) const { return group_.ranks[node]; }
+  // Pieces from `first` on, as many, of a buffer of such values.
+  SharedBuffer pieces(const SharedBuffer& of, DType dtype, std::size_t first, std::size_t count) const {
+    const std::size_t element = size_of(dtype), elements = of.size() / element;
+    const std::size_t begin = elements * first / core_ * element, end = elements * (first + count) / core_ * element;
+    return of.part(begin, end - begin);
+  }
+  void add(const SharedBuffer& mine, const SharedBuffer& theirs, bool mine_first) const {
+    const std::vector<const std::byte*> inputs{mine_first ? mine.data() : theirs.data(),
+                                               mine_first ? theirs.data() : mine.data()};
+    combine(wide_.unscaled(), mine.data(), inputs, mine.size());
+  }
+
+  Task sum_halves() {
+    std::size_t first = 0;
+    for (std::size_t half = core_ / 2; half > 0; half /= 2) {
+      const std::size_t partner = me_ ^ half;
+      const bool lower = me_ < partner;
+      const SharedBuffer kept = pieces(sums_, wide_.dtype, lower ? first : first + half, half),
+                         given = pieces(sums_, wide_.dtype, lower ? first + half : first, half);
+      const SharedBuffer theirs(kept.size());
+      const PendingMessage sent = group_.transport.send(rank(partner), group_.tag, given);
+      co_await arrives(group_.transport.receive(rank(partner), group_.tag, theirs));
+      co_await arrives(sent);
+      add(kept, theirs, lower);
+      if (!lower) first += half;
+    }
+  }
+
+  // Scaled, and rounded if need be.
+  void finish() const {
+    const SharedBuffer sum = pieces(sums_, wide_.dtype, me_, 1), mine = pieces(data_, reduction_.dtype, me_, 1);
+    const std::vector<const std::byte*> inputs{sum.data()};
+    combine(wide_, sum.data(), inputs, sum.size());
+    if (wide_.dtype != reduction_.dtype)
+      convert(reduction_.dtype, mine.data(), wide_.dtype, sum.data(), sum.size() / size_of(wide_.dtype));
+  }
+
+  Task hand_out() {
+    for (std::size_t have = 1; have < core_; have *= 2) {
+      const std::size_t partner = me_ ^ have, mine = me_ / have * have, theirs = partner / have * have;
+      const PendingMessage sent =
+          group_.transport.send(rank(partner), second(group_), pieces(data_, reduction_.dtype, mine, have));
+      co_await arrives(
+          group_.transport.receive(rank(partner), second(group_), pieces(data_, reduction_.dtype, theirs, have)));
+      co_await arrives(sent);
+    }
+  }
+
+  const NodeGroup& group_;
+  const std::size_t nodes_, me_, core_;
+  const SharedBuffer sums_, data_;  // the same memory, but for values of 16 bits
+  const Reduction reduction_, wide_;
+};
+
+Task halving(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+  Halves halves(group, is_half(reduction.dtype) ? widened(data, reduction.dtype) : data, data, reduction);
+  co_await halves.run();
+}
+
 }  // namespace
 
 std::string_view name(InterNodeAlgorithm algorithm) {
@@ -189,7 +283,16 @@ InterNodeAlgorithm choose_inter_node(std::size_t bytes, int nodes, bool in_order
   constexpr int kFew = 8;
   if (nodes == 2) return InterNodeAlgorithm::Gather;  // no fewer bytes than any other, and one hop
   if (bytes <= kLittle) return nodes <= kFew || in_order ? InterNodeAlgorithm::Gather : InterNodeAlgorithm::Doubling;
-  return nodes <= kFewNodes || in_order ? InterNodeAlgorithm::Direct : InterNodeAlgorithm::Ring;
+  if (nodes <= kFewNodes || in_order) return InterNodeAlgorithm::Direct;
+  // A ring has many hops in a row: it is for pieces that take longer on the wire than to begin with.
+  constexpr std::size_t kLongPiece = 256 << 10;
+  return bytes / static_cast<std::size_t>(nodes) < kLongPiece ? InterNodeAlgorithm::Halving : InterNodeAlgorithm::Ring;
+}
+
+std::size_t chunk_bytes_for(std::size_t least, int nodes, std::size_t slices) {
+  constexpr std::size_t kPiece = 4 << 10, kMost = std::size_t{64} << 20;
+  const std::size_t wanted = kPiece * static_cast<std::size_t>(nodes) * slices;
+  return std::max(least, nodes <= kFewNodes ? least : std::min(wanted, kMost));
 }
 
 // Of two neighbouring powers of two the smaller one: rounding sums of a few large values up must not overflow.
@@ -204,14 +307,16 @@ TwoSteps two_steps(const Reduction& reduction, std::size_t most) {
 
 Task allreduce_inter_node(const NodeGroup& group, InterNodeAlgorithm algorithm, SharedBuffer data,
                           Reduction reduction) {
-  const bool half = is_half(reduction.dtype),
-             hands_on_sums = algorithm == InterNodeAlgorithm::Doubling || algorithm == InterNodeAlgorithm::Ring;
+  const bool half = is_half(reduction.dtype), hands_on_sums = algorithm == InterNodeAlgorithm::Doubling ||
+                                                              algorithm == InterNodeAlgorithm::Ring ||
+                                                              algorithm == InterNodeAlgorithm::Halving;
   if (half && hands_on_sums && std::ssize(group.ranks) <= kFewNodes) algorithm = InterNodeAlgorithm::Direct;
   switch (algorithm) {
     case InterNodeAlgorithm::Gather: return gather(group, std::move(data), reduction);
     case InterNodeAlgorithm::Doubling:
       return half ? doubling_of_halves(group, std::move(data), reduction) : doubling(group, std::move(data), reduction);
     case InterNodeAlgorithm::Direct: return direct(group, std::move(data), reduction);
+    case InterNodeAlgorithm::Halving: return halving(group, std::move(data), reduction);
     default: return ring(group, std::move(data), reduction);
   }
 }

@@ -210,7 +210,7 @@ TEST_P(InterNodeHalves, TakeNoMoreBytesUpToSixteenNodes) {
     EXPECT_EQ(box_.bytes, n * (n - 1) * bytes);
   else if (nodes <= kFewNodes || algorithm == InterNodeAlgorithm::Direct)
     EXPECT_EQ(box_.bytes, few);
-  else if (algorithm == InterNodeAlgorithm::Ring)
+  else if (algorithm == InterNodeAlgorithm::Ring || algorithm == InterNodeAlgorithm::Halving)
     EXPECT_EQ(box_.bytes, few / 2 * 3) << "f32 one way, 16 bits the other";
   else
     EXPECT_LE(box_.bytes, 2 * n * bytes * static_cast<std::size_t>(std::bit_width(n))) << "f32 on every hop";
@@ -245,12 +245,21 @@ TEST(TwoSteps, ScaleSumsOfSixteenBitsInTheNode) {
   EXPECT_EQ(split(DType::I32, ReduceOp::Average, 1.0 / 4, 2), 1.0);
 }
 
+TEST(ChunkBytes, GrowWithNodesAndSlices) {
+  EXPECT_EQ(chunk_bytes_for(2 << 20, 16, 8), 2u << 20);
+  EXPECT_EQ(chunk_bytes_for(2 << 20, 17, 1), 2u << 20);
+  EXPECT_EQ(chunk_bytes_for(2 << 20, 256, 8), 8u << 20);
+  EXPECT_EQ(chunk_bytes_for(2 << 20, 1250, 8), 40'960'000u) << "4 KiB for each node";
+  EXPECT_EQ(chunk_bytes_for(2 << 20, 10'000, 8), 64u << 20) << "at most";
+}
+
 TEST(ChooseInterNode, FollowsBytesAndNodes) {
   EXPECT_EQ(choose_inter_node(100 << 20, 2, false), InterNodeAlgorithm::Gather);
   EXPECT_EQ(choose_inter_node(4, 4, false), InterNodeAlgorithm::Gather);
   EXPECT_EQ(choose_inter_node(4, 64, false), InterNodeAlgorithm::Doubling);
   EXPECT_EQ(choose_inter_node(1 << 20, 8, false), InterNodeAlgorithm::Direct);
-  EXPECT_EQ(choose_inter_node(1 << 20, 64, false), InterNodeAlgorithm::Ring);
+  EXPECT_EQ(choose_inter_node(1 << 20, 64, false), InterNodeAlgorithm::Halving);
+  EXPECT_EQ(choose_inter_node(100 << 20, 64, false), InterNodeAlgorithm::Ring);
   for (const std::size_t bytes : {4, 1 << 20}) {
     const InterNodeAlgorithm ordered = choose_inter_node(bytes, 64, true);
     EXPECT_TRUE(ordered == InterNodeAlgorithm::Gather || ordered == InterNodeAlgorithm::Direct)
@@ -275,19 +284,6 @@ TEST(PretendedNodes, AreFilledInOrder) {
   for (int rank = 0; rank < 7; ++rank) nodes.push_back(pretended_node(rank, 7, 3));
   EXPECT_EQ(nodes, (std::vector<int>{0, 0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(pretended_node(1, 2, 5), 1) << "no more nodes than ranks";
-}
-
-TEST(FirstPartners, ReachEveryNodeAndNobodyHasMany) {
-  std::vector<int> node_of;
-  for (int rank = 0; rank < 130; ++rank) node_of.push_back(rank / 2);
-  const Partners partners = first_partners(node_of, 5);
-  EXPECT_EQ(partners.call, (std::vector<int>{7, 9, 13, 21, 37, 69, 3}));
-  EXPECT_EQ(partners.called_by.size(), partners.call.size());
-  for (const int caller : partners.called_by) {
-    const auto calls = first_partners(node_of, caller).call;
-    EXPECT_NE(std::ranges::find(calls, 5), calls.end());
-  }
-  EXPECT_TRUE(first_partners({0, 0, 1}, 1).call.empty()) << "nobody else stands in the second place";
 }
 
 TEST(InterNode, ANumberThatARankHasToldIsLookedUpInTheTable) {

@@ -16,24 +16,32 @@ std::vector<std::unique_ptr<Node>> Node::for_threads(int ranks, std::size_t aren
   return nodes;
 }
 
-void Node::wake(std::span<const int> peers, State deepest) const {
+void Node::wake(std::span<const int> peers, std::atomic<std::uint32_t> Header::*word) const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const int peer : peers) {
     Header& theirs = header(peer);
-    const std::uint32_t state = theirs.asleep.load(std::memory_order_relaxed);
-    if (state == kAwake || state > deepest) continue;
-    theirs.bell.fetch_add(1, std::memory_order_release);
-    futex_wake_all(theirs.bell);
+    const std::uint32_t who = (theirs.*word).load(std::memory_order_relaxed);
+    if (who == 0) continue;
+    std::atomic<std::uint32_t>& word_of_bell = bell(theirs, static_cast<Sleeper>(who));
+    word_of_bell.fetch_add(1, std::memory_order_release);
+    futex_wake_all(word_of_bell);
   }
 }
 
-void Node::sleep_since(std::uint32_t rung, Deadline until) const {
-  futex_wait(header(rank_).bell, rung, until);
+void Node::sleep_since(std::uint32_t rung, Deadline until, Sleeper who) const {
+  futex_wait(bell(header(rank_), who), rung, until);
+}
+
+void Node::wake_self(Sleeper who) const {
+  std::atomic<std::uint32_t>& mine = bell(header(rank_), who);
+  mine.fetch_add(1, std::memory_order_release);
+  futex_wake_all(mine);
 }
 
 void Node::wake_self() const {
-  header(rank_).bell.fetch_add(1, std::memory_order_release);
-  futex_wake_all(header(rank_).bell);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::uint32_t who = header(rank_).for_summons.load(std::memory_order_relaxed);
+  wake_self(who == 0 ? Sleeper::Engine : static_cast<Sleeper>(who));
 }
 
 }  // namespace ronde::comm::detail

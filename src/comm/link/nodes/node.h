@@ -32,11 +32,14 @@ class Node {
   std::byte* base(int peer) const { return arenas_[static_cast<std::size_t>(peer)]->data(); }
   Arena& arena() { return arena_; }
 
+  // Who sleeps for a rank: the engine's thread, or a thread of the program inside a call, which then does the work.
+  enum class Sleeper : std::uint32_t { Engine = 1, Caller = 2 };
+
   // Wakes those of the ranks that sleep in the middle of something: what they wait for may have come. Any thread may
   // call it.
-  void ring(std::span<const int> peers) const { wake(peers, kWaiting); }
+  void ring(std::span<const int> peers) const { wake(peers, &Header::for_rings); }
   // Wakes also those that have nothing under way: something begins.
-  void summon(std::span<const int> peers) const { wake(peers, kIdle); }
+  void summon(std::span<const int> peers) const { wake(peers, &Header::for_summons); }
   void summon_self() const { summon({&rank_, 1}); }
   // Called by whoever carries this rank's work: sleeps until rung, unless `anything_to_do` is true.
   template <class Look>
@@ -45,32 +48,49 @@ class Node {
     if (!anything_to_do()) sleep_since(rung, until);
     awake();
   }
-  // The same in steps, for work that may pass to another thread: from about_to_sleep() on, rings are made and counted;
-  // look once more; then sleep_since() what it gave. awake(): rings are not needed, somebody is looking.
-  // Idle: nothing is under way, so only summons are worth being woken for.
-  std::uint32_t about_to_sleep(bool idle = false) {
-    const std::uint32_t rung = header(rank_).bell.load(std::memory_order_acquire);
-    header(rank_).asleep.store(idle ? kIdle : kWaiting, std::memory_order_relaxed);
+  // The same in steps, for work that may pass to another thread: from about_to_sleep() on, rings are made and counted,
+  // and wake `who`; look once more; then sleep_since() what it gave. awake(): rings are not needed, somebody is
+  // looking. Idle: nothing is under way, so only summons are worth being woken for.
+  std::uint32_t about_to_sleep(bool idle = false, Sleeper who = Sleeper::Engine) {
+    const std::uint32_t rung = rings(who);
+    show(header(rank_).for_summons, static_cast<std::uint32_t>(who));
+    show(header(rank_).for_rings, idle ? 0 : static_cast<std::uint32_t>(who));
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return rung;
   }
-  void sleep_since(std::uint32_t rung, Deadline until) const;
-  bool rung_since(std::uint32_t rung) const { return header(rank_).bell.load(std::memory_order_acquire) != rung; }
-  void awake() { header(rank_).asleep.store(kAwake, std::memory_order_relaxed); }
-  // Wakes the thread of this rank that sleeps, whatever it thinks of that.
+  void sleep_since(std::uint32_t rung, Deadline until, Sleeper who = Sleeper::Engine) const;
+  // How often this sleeper has been rung so far.
+  std::uint32_t rings(Sleeper who = Sleeper::Engine) const {
+    return bell(header(rank_), who).load(std::memory_order_acquire);
+  }
+  void awake() {
+    show(header(rank_).for_summons, 0);
+    show(header(rank_).for_rings, 0);
+  }
+  // Wakes a thread of this rank, whatever it thinks of that: this one; or the one that rings wake at the moment.
+  void wake_self(Sleeper who) const;
   void wake_self() const;
 
  private:
-  enum State : std::uint32_t { kAwake = 0, kWaiting = 1, kIdle = 2 };
-  // Wakes who sleeps in a state up to this one.
-  void wake(std::span<const int> peers, State deepest) const;
-
-  // Lies at the start of every arena. Doorbells stand on lines of their own, for the others look at them all the time.
+  // Lies at the start of every arena. What others look at all the time stands on lines of its own, and is written only
+  // when it changes: a program that calls again and again, and never sleeps, leaves `for_rings` alone, so that its
+  // peers read that from their own caches.
   struct Header {
-    alignas(64) std::atomic<std::uint32_t> bell;
-    alignas(64) std::atomic<std::uint32_t> asleep;
+    alignas(64) std::atomic<std::uint32_t> engine_bell;
+    alignas(64) std::atomic<std::uint32_t> caller_bell;
+    alignas(64) std::atomic<std::uint32_t> for_rings;    // the Sleeper that rings wake; 0: nobody
+    alignas(64) std::atomic<std::uint32_t> for_summons;  // likewise
   };
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "a lock would lie in one process only");
+
+  // Wakes who sleeps there, as one of the two words says.
+  void wake(std::span<const int> peers, std::atomic<std::uint32_t> Header::*word) const;
+  static void show(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    if (word.load(std::memory_order_relaxed) != value) word.store(value, std::memory_order_relaxed);
+  }
+  static std::atomic<std::uint32_t>& bell(Header& header, Sleeper who) {
+    return who == Sleeper::Caller ? header.caller_bell : header.engine_bell;
+  }
 
   Header& header(int peer) const { return *reinterpret_cast<Header*>(base(peer)); }
 

@@ -60,7 +60,7 @@ Task NodesLink::allreduce(Segments data, Reduction reduction) {
 Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
   const SharedBuffer all(data.size());
   gather(data, 0, data.size(), all.data());
-  const TwoSteps steps = two_steps(reduction, layout_.widest());
+  const TwoSteps steps = two_steps(reduction, layout_->widest());
   co_await local_->reduce(all.bytes(), leads() ? all.bytes() : Bytes(), 0, steps.in_node);
   if (leads()) {
     NodeGroup group{.transport = mesh_, .ranks = {}, .me = node_, .tag = tag(0)};
@@ -88,13 +88,14 @@ std::vector<Bytes> cut(Bytes bytes, std::size_t members, std::size_t slices, std
 
 // One after the other, the same on every member of the node: sum chunk c, then hand out chunk c - depth.
 Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
-  const std::size_t element = size_of(reduction.dtype), slices = layout_.narrowest();
-  const TwoSteps steps = two_steps(reduction, layout_.widest());
-  const std::size_t chunk_bytes = std::max(tuning_.chunk_bytes / element, std::size_t{1}) * element;
+  const std::size_t element = size_of(reduction.dtype), slices = layout_->narrowest();
+  const TwoSteps steps = two_steps(reduction, layout_->widest());
+  const std::size_t wanted = chunk_bytes_for(tuning_.chunk_bytes, nodes(), slices);
+  const std::size_t chunk_bytes = std::max(wanted / element, std::size_t{1}) * element;
   const std::size_t chunks = (data.size() + chunk_bytes - 1) / chunk_bytes;
   const auto depth = static_cast<std::size_t>(std::clamp(tuning_.depth, 1, static_cast<int>(kChunkLanes / 2)));
   std::vector<int> counterparts;
-  for (int other = 0; other < nodes(); ++other) counterparts.push_back(rank_of(layout_.stand_in(other, place_)));
+  for (int other = 0; other < nodes(); ++other) counterparts.push_back(rank_of(layout_->stand_in(other, place_)));
   const bool carries = static_cast<std::size_t>(place_) < slices;
 
   TaskGroup tasks;

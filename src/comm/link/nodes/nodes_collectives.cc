@@ -31,13 +31,6 @@ void reduce_parts(const std::vector<SharedBuffer>& parts, Bytes out, const Reduc
 
 }  // namespace
 
-template <class T>
-std::vector<T> NodesLink::local_part(const std::vector<T>& by_member) const {
-  std::vector<T> part;
-  for (const int member : here()) part.push_back(by_member[static_cast<std::size_t>(member)]);
-  return part;
-}
-
 // In pieces, so that a node hands one on while the next one comes. In the root's node the root itself talks to others.
 Task NodesLink::broadcast(Bytes data, int root) {
   constexpr std::size_t kPiece = 1 << 20, kAhead = 4;
@@ -78,12 +71,12 @@ Task NodesLink::broadcast(Bytes data, int root) {
 }
 
 // Everyone sends its own to one member of each other node, which hands it on there.
-Task NodesLink::gather_over(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
+Task NodesLink::gather_directly(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
   const SharedBuffer buffer = copy_of(mine);
   std::vector<PendingMessage> going;
   for (int other = 0; other < nodes() && !mine.empty(); ++other)
-    if (other != node_) going.push_back(transport.send(rank_of(layout_.stand_in(other, place_)), tag, buffer));
-  const auto responsible = [this](int member) { return place_of(layout_.stand_in(node_, place_of(member))); };
+    if (other != node_) going.push_back(transport.send(rank_of(layout_->stand_in(other, place_)), tag, buffer));
+  const auto responsible = [this](int member) { return place_of(layout_->stand_in(node_, place_of(member))); };
   std::vector<std::pair<SharedBuffer, PendingMessage>> coming(out.size());
   for (int member = 0; member < size(); ++member) {
     const auto index = static_cast<std::size_t>(member);
@@ -102,6 +95,11 @@ Task NodesLink::gather_over(Transport& transport, Tag tag, ConstBytes mine, std:
     co_await local_->broadcast(out[index], responsible(member));
   }
   for (const PendingMessage& message : going) co_await arrives(message);
+}
+
+Task NodesLink::gather_over(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out) {
+  if (many_nodes()) return gather_by_lines(transport, tag, mine, std::move(out));
+  return gather_directly(transport, tag, mine, std::move(out));
 }
 
 Task NodesLink::allgather(ConstBytes mine, std::vector<Bytes> out) {
@@ -132,21 +130,33 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
   for (const PendingMessage& message : going) co_await arrives(message);
 }
 
-// Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
+// Sums that are handed on come in an order of their own.
 Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
-  const TwoSteps steps = two_steps(reduction, layout_.widest());
-  std::vector<SharedBuffer> parts(layout_.nodes.size());
+  if (many_nodes() && !tuning_.in_order && layout_->widest() == layout_->narrowest())
+    return reduce_scatter_by_lines(std::move(send), out, reduction);
+  return reduce_scatter_directly(std::move(send), out, reduction);
+}
+
+Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
+  if (many_nodes() && !tuning_.in_order) return reduce_by_tree(data, out, root, reduction);
+  return reduce_directly(data, out, root, reduction);
+}
+
+// Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
+Task NodesLink::reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+  const TwoSteps steps = two_steps(reduction, layout_->widest());
+  std::vector<SharedBuffer> parts(layout_->nodes.size());
   std::vector<PendingMessage> coming, going;
   for (int other = 0; other < nodes() && !out.empty(); ++other) {
     parts[static_cast<std::size_t>(other)] = SharedBuffer(out.size());
     if (other == node_) continue;
-    coming.push_back(data_.receive(rank_of(layout_.stand_in(other, place_)), data_tag(kOtherLane),
+    coming.push_back(data_.receive(rank_of(layout_->stand_in(other, place_)), data_tag(kOtherLane),
                                    parts[static_cast<std::size_t>(other)]));
   }
   for (int member = 0; member < size(); ++member) {
     const ConstBytes theirs = send[static_cast<std::size_t>(member)];
     if (is_local(member) || theirs.empty()) continue;
-    const int responsible = place_of(layout_.stand_in(node_, place_of(member)));
+    const int responsible = place_of(layout_->stand_in(node_, place_of(member)));
     const SharedBuffer sum(responsible == place_ ? theirs.size() : 0);
     co_await local_->reduce(theirs, sum.bytes(), responsible, steps.in_node);
     if (responsible == place_) going.push_back(data_.send(rank_of(member), data_tag(kOtherLane), sum));
@@ -157,12 +167,12 @@ Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reductio
   for (const PendingMessage& message : going) co_await arrives(message);
 }
 
-Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task NodesLink::reduce_directly(ConstBytes data, Bytes out, int root, Reduction reduction) {
   if (data.empty()) co_return;
   const int source = node_of(root), gateway = node_ == source ? place_of(root) : 0;
-  const TwoSteps steps = two_steps(reduction, layout_.widest());
+  const TwoSteps steps = two_steps(reduction, layout_->widest());
   const SharedBuffer sum(place_ == gateway ? data.size() : 0);
-  std::vector<SharedBuffer> parts(layout_.nodes.size());
+  std::vector<SharedBuffer> parts(layout_->nodes.size());
   std::vector<PendingMessage> messages;
   for (int other = 0; other < nodes() && me_ == root; ++other) {
     SharedBuffer& part = parts[static_cast<std::size_t>(other)];
@@ -186,9 +196,9 @@ Task NodesLink::barrier() {
 
 Task NodesLink::share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) {
   const std::size_t words = mine.size();
-  all.assign(words * ranks_.size(), 0);
+  all.assign(words * ranks_->size(), 0);
   std::vector<Bytes> places;
-  for (std::size_t member = 0; member < ranks_.size(); ++member)
+  for (std::size_t member = 0; member < ranks_->size(); ++member)
     places.push_back(std::as_writable_bytes(std::span(all).subspan(member * words, words)));
   co_await gather_over(mesh_, tag(kOtherLane), std::as_bytes(std::span(mine)),
                        places);  // a few words: see allreduce_small()

@@ -6,7 +6,8 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/link/nodes/nodes_lanes.h"
-#include "ronde/comm/link/nodes/nodes_notes.h"
+#include "ronde/comm/link/nodes/routes.h"
+#include "ronde/comm/link/tcp/mesh_frame.h"
 
 namespace ronde::comm::detail {
 namespace {
@@ -16,17 +17,16 @@ constexpr char kRefused = 'r', kAsk = 'q', kAnswer = 'a';
 
 constexpr int kMostUnanswered = 2;  // questions, before a node counts as silent
 
-constexpr std::uint64_t kLongestText = 1 << 30;  // that members tell each other
-
 }  // namespace
 
 NodesLink::NodesLink(Parts parts)
     : local_(std::move(parts.local)),
+      words_(std::move(parts.words)),
       layout_(std::move(parts.layout)),
       ranks_(std::move(parts.ranks)),
       me_(parts.me),
-      node_(layout_.node_of[static_cast<std::size_t>(me_)]),
-      place_(layout_.place_of[static_cast<std::size_t>(me_)]),
+      node_(layout_->node_of[static_cast<std::size_t>(me_)]),
+      place_(layout_->place_of[static_cast<std::size_t>(me_)]),
       channel_(parts.channel),
       data_channel_(parts.data_channel),
       mesh_(parts.mesh),
@@ -35,36 +35,29 @@ NodesLink::NodesLink(Parts parts)
       status_(std::move(parts.status)) {}
 
 bool NodesLink::begun() const {
-  if (local_->begun()) return true;
+  if (words_.begun()) return true;
   if (!leads()) return false;
-  for (int distance = 1; distance < nodes(); distance *= 2)
-    if (mesh_.waiting(leader((node_ + nodes() - distance) % nodes()), tag(kWordsLane))) return true;
-  return false;
+  const auto has_come = [this](int distance) {
+    return mesh_.waiting(leader((node_ + nodes() - distance) % nodes()), tag(kWordsLane));
+  };
+  return std::ranges::any_of(vote_distances(nodes()), has_come);
 }
 
-// First the node, then the nodes among themselves, then what came out to everyone of the node: of a minimum over words
-// of which all but the leader's are the largest there are.
+// First to the leader of the node, then among leaders, then what came out to everyone of the node.
 Task NodesLink::combine(std::span<std::uint64_t> words, bool summons) {
-  if (words.size() == 1 && words[0] == 0) {
-    for (int other = 0; other < nodes(); ++other)
-      if (other != node_) note(leader(other), kRefused, combines_);
-  }
-  stage_ = Stage::InNode;
-  co_await local_->combine(words, summons);
-  stage_ = Stage::InterNode;
-  if (leads()) {
-    co_await across(words);
-  } else {
-    std::ranges::fill(words, ~std::uint64_t{0});
-  }
-  co_await local_->combine_quietly(words);
-  stage_ = Stage::None;
+  const auto refuses = [&] { return words.size() == 1 && words[0] == 0 && leads(); };
+  if (refuses()) refuse_across(combines_);  // others wait for it, and for nobody else here
+  co_await words_.gather(words, summons);
+  if (refuses()) refuse_across(combines_);
+  if (leads()) co_await across(words);
+  co_await words_.hand_out(words);
   ++combines_;
   show_refusals();
 }
 
+// In step s everyone passes on what it knows to the node 2^s after it.
 Task NodesLink::across(std::span<std::uint64_t> words) {
-  for (int distance = 1; distance < nodes(); distance *= 2) {
+  for (const int distance : vote_distances(nodes())) {
     const SharedBuffer mine(words.size_bytes()), theirs(words.size_bytes());
     if (!words.empty()) std::memcpy(mine.data(), words.data(), words.size_bytes());
     mesh_.send(leader((node_ + distance) % nodes()), tag(kWordsLane), mine);
@@ -79,28 +72,18 @@ Task NodesLink::across(std::span<std::uint64_t> words) {
   }
 }
 
-Task NodesLink::send_text(int to, const std::string& text) {
-  const SharedBuffer length(sizeof(std::uint64_t)), content(text.size());
-  const std::uint64_t bytes = text.size();
-  std::memcpy(length.data(), &bytes, sizeof(bytes));
-  std::memcpy(content.data(), text.data(), text.size());
-  mesh_.send(to, tag(kTextLane), length);
+void NodesLink::send_text(int to, const std::string& text) {
+  const SharedBuffer content(text.size());
+  if (!text.empty()) std::memcpy(content.data(), text.data(), text.size());
   mesh_.send(to, tag(kTextLane), content);
-  traffic_.messages += 2;
-  traffic_.bytes += sizeof(bytes) + text.size();
-  co_return;
+  ++traffic_.messages;
+  traffic_.bytes += sizeof(FrameHeader) + text.size();
 }
 
 Task NodesLink::receive_text(int from, std::string& text) {
-  const SharedBuffer length(sizeof(std::uint64_t));
-  co_await arrives(mesh_.receive(from, tag(kTextLane), length));
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, length.data(), sizeof(bytes));
-  if (bytes > kLongestText)
-    throw Error(Error::Kind::System, fmt::format("rank {} announced a text of {} bytes", from, bytes));
-  const SharedBuffer content(bytes);
-  co_await arrives(mesh_.receive(from, tag(kTextLane), content));
-  text.assign(reinterpret_cast<const char*>(content.data()), bytes);
+  co_await until([this, from] { return mesh_.waiting(from, tag(kTextLane)); });
+  const SharedBuffer content = mesh_.take(from, tag(kTextLane));
+  text.assign(reinterpret_cast<const char*>(content.data()), content.size());
 }
 
 Task NodesLink::spread(std::string& bytes, int from) {
@@ -110,47 +93,46 @@ Task NodesLink::spread(std::string& bytes, int from) {
   if (node_ != source) co_await local_->spread(bytes, 0);
 }
 
-// Who has it hands it to the node at distance 1, then both at distance 2, and so on.
+// To the root of the tree, and down from there.
 Task NodesLink::spread_across(std::string& bytes, int source) {
-  const int mine = (node_ + nodes() - source) % nodes();  // as if the source were node 0
-  for (int distance = 1; distance < nodes(); distance *= 2) {
-    if (mine < distance && mine + distance < nodes())
-      co_await send_text(leader((node_ + distance) % nodes()), bytes);
-    else if (mine >= distance && mine < 2 * distance)
-      co_await receive_text(leader((node_ + nodes() - distance) % nodes()), bytes);
-  }
+  const TreePlace place = tree_place(node_, nodes());
+  if (node_ == source && source != 0) send_text(leader(0), bytes);
+  if (node_ == 0 && source != 0) co_await receive_text(leader(source), bytes);
+  std::string again;  // the source hears what it has said, too: so who sends what does not depend on it
+  if (node_ != 0) co_await receive_text(leader(place.parent), node_ == source ? again : bytes);
+  for (const int child : place.children) send_text(leader(child), bytes);
 }
 
 Task NodesLink::tell(std::string mine, std::vector<std::string>& all) {
   std::vector<std::string> told;
   co_await local_->tell(std::move(mine), told);
-  std::vector<std::string> by_node;
-  std::string packed = pack_texts(told);
+  std::string packed;
   if (leads()) {
-    co_await tell_across(std::move(packed), by_node);
-    packed = pack_texts(by_node);
+    TextRuns runs;
+    for (std::string& text : told) runs.add(std::move(text));
+    co_await gather_across(runs);
+    packed = runs.write();
+    co_await spread_across(packed, 0);
   }
   co_await local_->spread(packed, 0);
   co_await local_->combine({});  // everyone has read: the next one uses the same buffers
-  all.assign(ranks_.size(), {});
-  by_node = unpack_texts(packed);
-  by_node.resize(static_cast<std::size_t>(nodes()));
-  for (int other = 0; other < nodes(); ++other) {
-    std::vector<std::string> texts = unpack_texts(by_node[static_cast<std::size_t>(other)]);
-    texts.resize(layout_.node(other).size());
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      all[static_cast<std::size_t>(layout_.node(other)[i])] = std::move(texts[i]);
-  }
+  const std::vector<std::string> texts = TextRuns::read(packed, ranks_->size()).all();
+  all.assign(ranks_->size(), {});
+  std::size_t next = 0;
+  for (const int other : tree_order(0, nodes()))
+    for (const int member : layout_->node(other))
+      if (next < texts.size()) all[static_cast<std::size_t>(member)] = texts[next++];
 }
 
-// It is rare: everyone to everyone.
-Task NodesLink::tell_across(std::string mine, std::vector<std::string>& all) {
-  all.assign(static_cast<std::size_t>(nodes()), {});
-  for (int other = 0; other < nodes(); ++other)
-    if (other != node_) co_await send_text(leader(other), mine);
-  for (int other = 0; other < nodes(); ++other)
-    if (other != node_) co_await receive_text(leader(other), all[static_cast<std::size_t>(other)]);
-  all[static_cast<std::size_t>(node_)] = std::move(mine);
+// Up the tree: to what a node has, it adds what its children have gathered.
+Task NodesLink::gather_across(TextRuns& mine) {
+  const TreePlace place = tree_place(node_, nodes());
+  for (const int child : place.children) {
+    std::string text;
+    co_await receive_text(leader(child), text);
+    mine.add(TextRuns::read(text, ranks_->size()));
+  }
+  if (node_ != 0) send_text(leader(place.parent), mine.write());
 }
 
 std::uint64_t NodesLink::rounds_of(int member) const {
@@ -166,8 +148,8 @@ std::uint64_t NodesLink::buckets_of(int member) const {
 }
 
 Traffic NodesLink::traffic() const {
-  const Traffic local = local_->traffic();
-  return {traffic_.messages + local.messages, traffic_.bytes + local.bytes};
+  const Traffic local = local_->traffic(), words = words_.traffic();
+  return {traffic_.messages + local.messages + words.messages, traffic_.bytes + local.bytes + words.bytes};
 }
 
 // --- notes
@@ -179,15 +161,21 @@ void NodesLink::note(int to, char kind, std::uint64_t number, std::string_view r
   traffic_.bytes += text.size() + sizeof(FrameHeader);
 }
 
+// Once a combine, however many refuse it.
+void NodesLink::refuse_across(std::uint64_t number) {
+  if (refused_ > number) return;
+  refused_ = number + 1;
+  for (const int distance : gossip_distances(nodes())) note(leader((node_ + distance) % nodes()), kRefused, number);
+}
+
 // A refusal of a combine that this node has not come to yet is kept until it has.
 void NodesLink::show_refusals() {
-  if (refused_ == combines_ + 1) local_->pass_on_refusal();
+  if (refused_ == combines_ + 1) words_.pass_on_refusal();
 }
 
 std::vector<int> NodesLink::silent_here() const {
-  if (stage_ == Stage::InterNode) return {};
   std::vector<int> members;
-  for (const int place : local_->silent()) members.push_back(here()[static_cast<std::size_t>(place)]);
+  for (const int place : words_.silent()) members.push_back(here()[static_cast<std::size_t>(place)]);
   return members;
 }
 
@@ -198,7 +186,7 @@ std::vector<int> NodesLink::silent() const {
     if (answer.combine != combines_) continue;
     if (answer.unanswered > 0 && answer.unanswered < kMostUnanswered) return {};  // it will not be long
     if (answer.unanswered > 0)
-      members.push_back(layout_.node(other).front());
+      members.push_back(layout_->node(other).front());
     else
       members.insert(members.end(), answer.silent.begin(), answer.silent.end());
   }
@@ -214,7 +202,7 @@ int NodesLink::ask_silent() {
     note(leader(other), kAsk, combines_);
   }
   std::size_t askers = 0;  // on one node
-  for (const auto& node : layout_.nodes) askers = std::max(askers, node.size());
+  for (const auto& node : layout_->nodes) askers = std::max(askers, node.size());
   return (nodes() - 1) * (1 + static_cast<int>(askers));
 }
 
@@ -228,7 +216,8 @@ void NodesLink::wake(const std::vector<int>& members) const {
 void NodesLink::heard(int from, const GroupNote& said) {
   const std::uint64_t number = said.number;
   if (said.kind == kRefused) {
-    refused_ = std::max(refused_, number + 1);
+    if (number < combines_) return;  // it is over here
+    refuse_across(number);
     show_refusals();
   } else if (said.kind == kAsk) {
     std::vector<SilentMember> missing;
@@ -237,7 +226,7 @@ void NodesLink::heard(int from, const GroupNote& said) {
     for (const int member : silent) missing.push_back({member, status_.here(rank_of(member))});
     note(from, kAnswer, number, write_silent(missing));
   } else if (said.kind == kAnswer) {
-    const auto sender = std::ranges::find(ranks_, from) - ranks_.begin();
+    const auto sender = std::ranges::find(*ranks_, from) - ranks_->begin();
     Answer& answer = answers_[node_of(static_cast<int>(sender))];
     if (answer.combine > number) return;  // it was asked again since
     answer = {.combine = number, .unanswered = 0, .silent = {}};

@@ -1,6 +1,7 @@
 #include "ronde/comm/link/nodes/nodes_notes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ronde/base/text/text.h"
 #include "ronde/comm/support/bytes.h"
@@ -30,6 +31,51 @@ std::vector<std::string> unpack_texts(std::string_view bytes) {
     bytes.remove_prefix(std::min<std::size_t>(length, bytes.size()));
   }
   return texts;
+}
+
+void TextRuns::add(std::string text, std::uint64_t times) {
+  if (times == 0) return;
+  texts_ += times;
+  if (!runs_.empty() && runs_.back().text == text) {
+    runs_.back().times += times;
+  } else {
+    runs_.push_back({times, std::move(text)});
+  }
+}
+
+void TextRuns::add(const TextRuns& more) {
+  for (const Run& run : more.runs_) add(run.text, run.times);
+}
+
+std::vector<std::string> TextRuns::all() const {
+  std::vector<std::string> texts;
+  texts.reserve(texts_);
+  for (const Run& run : runs_) texts.insert(texts.end(), run.times, run.text);
+  return texts;
+}
+
+std::string TextRuns::write() const {
+  std::string bytes;
+  for (const Run& run : runs_) {
+    put<std::uint64_t>(bytes, run.times);
+    put<std::uint64_t>(bytes, run.text.size());
+    bytes += run.text;
+  }
+  return bytes;
+}
+
+TextRuns TextRuns::read(std::string_view bytes, std::uint64_t most) {
+  TextRuns runs;
+  try {
+    while (!bytes.empty()) {
+      const std::uint64_t times = take<std::uint64_t>(bytes, kWhat), length = take<std::uint64_t>(bytes, kWhat);
+      if (times > most - runs.texts_) throw Error(Error::Kind::System, "a rank told more texts than there are members");
+      runs.add(std::string(take(bytes, length, kWhat)), times);
+    }
+  } catch (const Error& error) {
+    throw Error(Error::Kind::System, error.what());
+  }
+  return runs;
 }
 
 std::string write_note(const GroupNote& note) {

@@ -16,6 +16,24 @@ TEST(NodesNotes, TextsArriveAsTheyWerePacked) {
       << "a length beyond the end";
 }
 
+TEST(NodesNotes, EqualTextsAreKeptOnce) {
+  TextRuns some, more;
+  for (int i = 0; i < 5000; ++i) some.add("the same");
+  more.add("the same");
+  more.add("another");
+  more.add("");
+  some.add(more);
+  const std::string bytes = some.write();
+  EXPECT_LT(bytes.size(), 100u);
+  const std::vector<std::string> all = TextRuns::read(bytes, 5003).all();
+  ASSERT_EQ(all.size(), 5003u);
+  EXPECT_EQ(all[5000], "the same");
+  EXPECT_EQ(all[5001], "another");
+  EXPECT_EQ(all[5002], "");
+  EXPECT_THROW(TextRuns::read(bytes, 5002), Error) << "more than there are members";
+  EXPECT_THROW(TextRuns::read("nonsense", 10), Error);
+}
+
 TEST(NodesNotes, ANoteArrivesAsItWasWritten) {
   const std::string bytes = write_note({.kind = 'q', .channel = 7, .number = 9, .rest = "rest"});
   const auto note = read_note(bytes);

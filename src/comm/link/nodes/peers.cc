@@ -5,6 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <optional>
+#include <thread>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,7 +15,8 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/bootstrap/unix_socket.h"
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/meeting.h"
+#include "ronde/comm/link/nodes/routes.h"
 #include "ronde/comm/link/shm/shared_cores.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
@@ -97,8 +101,11 @@ void send_arena(int socket, int rank, int arena, const std::string& whom, Deadli
   message.rank = rank;
   message.attach(arena);
   while (sendmsg(socket, message.msg(), MSG_NOSIGNAL) < 0) {
-    if (errno != EAGAIN && errno != EINTR)
+    // Only so many descriptors of one user may be on their way: with many ranks on a node, others' are taken first.
+    const bool too_many = errno == ETOOMANYREFS && !until.passed();
+    if (errno != EAGAIN && errno != EINTR && !too_many)
       throw Error::system(errno, "cannot send this rank's introduction to {}", whom);
+    if (too_many) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     wait_for(socket, POLLOUT, whom, until);
   }
 }
@@ -135,16 +142,16 @@ FileDescriptor accept_from(int listener, Deadline until) {
 // pick up, so nobody waits in a circle.
 class ArenaExchange {
  public:
-  ArenaExchange(Peers& peers, int me, int listener, Deadline until)
-      : peers_(peers), me_(me), listener_(listener), until_(until) {}
+  // `addresses`: by place, of the ranks of this node.
+  ArenaExchange(Peers& peers, const std::vector<std::string>& addresses, int me, int listener, Deadline until)
+      : peers_(peers), addresses_(addresses), me_(me), listener_(listener), until_(until) {}
 
   std::vector<FileDescriptor> arenas(int mine) {
     const int size = static_cast<int>(peers_.ranks.size());
     std::vector<FileDescriptor> arenas(peers_.ranks.size());
     peers_.sockets.resize(peers_.ranks.size());
     for (int peer = 0; peer < me_; ++peer) {
-      socket(peer) =
-          connect_unix(peers_.job[static_cast<std::size_t>(rank(peer))].address, SOCK_SEQPACKET, name(peer), until_);
+      socket(peer) = connect_unix(addresses_[static_cast<std::size_t>(peer)], SOCK_SEQPACKET, name(peer), until_);
       send_arena(socket(peer).get(), me_, mine, name(peer), until_);
     }
     for (int i = me_ + 1; i < size; ++i) {
@@ -164,48 +171,50 @@ class ArenaExchange {
  private:
   int rank(int peer) const { return peers_.ranks[static_cast<std::size_t>(peer)]; }
   FileDescriptor& socket(int peer) { return peers_.sockets[static_cast<std::size_t>(peer)]; }
-  std::string name(int peer) const {
-    return fmt::format("rank {} on {}", rank(peer), peers_.job[static_cast<std::size_t>(rank(peer))].host);
-  }
+  std::string name(int peer) const { return fmt::format("rank {} on {}", rank(peer), peers_.job->host(rank(peer))); }
 
   Peers& peers_;
+  const std::vector<std::string>& addresses_;
   int me_, listener_;
   Deadline until_;
 };
 
-// Nodes are numbered by their lowest rank.
-std::vector<int> number_nodes(const std::vector<Introduction>& job) {
-  std::vector<std::string> seen;
-  std::vector<int> node_of;
-  for (const Introduction& one : job) {
-    auto found = std::ranges::find(seen, one.node);
-    if (found == seen.end()) found = seen.insert(seen.end(), one.node);
-    node_of.push_back(static_cast<int>(found - seen.begin()));
+// Where this rank may listen for other nodes. It does not know yet whether there are any: each meeting of all costs a
+// large job dozens of messages in a row, so there is one, and what is not needed is closed after it.
+struct OwnListening {
+  Listening here;                     // on the loopback alone, for a job on one machine
+  Listening outside;                  // on the networks of this machine
+  std::optional<Error> failure = {};  // why not there
+};
+
+OwnListening listen_before(const std::string& interfaces) {
+  OwnListening own;
+  try {
+    own.outside = listen_for_peers(interfaces, /*only_here=*/false);
+    if (interfaces.empty()) own.here = listen_for_peers("", /*only_here=*/true);
+  } catch (const Error& error) {
+    own.failure = error;
   }
-  return node_of;
+  if (own.failure && interfaces.empty()) {
+    try {
+      own.here = listen_for_peers("", /*only_here=*/true);
+    } catch (const Error&) {  // the first failure is told, if other nodes need us
+    }
+  }
+  return own;
 }
 
-// Everyone tells where it listens; rank 0 says the word by which ranks of this job know each other.
-std::unique_ptr<Mesh> make_mesh(Bootstrap& bootstrap, const Peers& peers, const ConnectOptions& options,
-                                Deadline until) {
-  const std::string& here = peers.job[static_cast<std::size_t>(bootstrap.rank())].machine;
-  const bool only_here = std::ranges::all_of(peers.job, [&](const auto& one) { return one.machine == here; });
-  Listening mine = listen_for_peers(options.interfaces, only_here);
-  const std::string secret = bootstrap.rank() == 0 ? random_secret() : "";
-  const auto blobs = bootstrap.exchange(write_endpoint(mine.endpoint, secret), until);
-  Mesh::Options mesh_options{.rank = bootstrap.rank(), .peer_timeout = options.peer_timeout, .log = options.log};
-  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
-    ReceivedEndpoint told = read_endpoint(blobs[rank]);
-    if (rank == 0) mesh_options.secret = std::move(told.secret);
-    const Introduction& peer = peers.job[rank];
-    told.endpoint.addresses =
-        order_addresses(mine.endpoint.addresses, std::move(told.endpoint.addresses), peer.machine == here);
-    mesh_options.endpoints.push_back(std::move(told.endpoint));
-    mesh_options.names.push_back(fmt::format("rank {} on {} (pid {})", rank, peer.host, peer.pid));
-  }
-  if (mesh_options.secret.empty()) throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
-  auto mesh = std::make_unique<Mesh>(std::move(mine.sockets), std::move(mesh_options));
-  const Partners partners = first_partners(peers.node_of, bootstrap.rank());
+std::unique_ptr<Mesh> make_mesh(int rank, const Peers& peers, OwnListening own, const Everyone& everyone,
+                                const ConnectOptions& options, Deadline until) {
+  std::vector<FileDescriptor> sockets = std::move(everyone.on_loopback ? own.here.sockets : own.outside.sockets);
+  if (sockets.empty()) throw own.failure.value();
+  if (everyone.secret.empty()) throw Error(Error::Kind::System, "rank 0 sent no secret for the job's connections");
+  auto mesh = std::make_unique<Mesh>(std::move(sockets), Mesh::Options{.rank = rank,
+                                                                       .job = peers.job,
+                                                                       .secret = everyone.secret,
+                                                                       .peer_timeout = options.peer_timeout,
+                                                                       .log = options.log});
+  const Partners partners = first_partners(*peers.layout, rank);
   mesh->meet(partners.call, partners.called_by, until);
   return mesh;
 }
@@ -216,19 +225,13 @@ int pretended_node(int rank, int ranks, int nodes) {
   return static_cast<int>(static_cast<std::int64_t>(rank) * std::min(nodes, ranks) / ranks);
 }
 
-Partners first_partners(const std::vector<int>& node_of, int rank) {
-  const Layout layout = Layout::of(node_of);
-  const auto place = static_cast<std::size_t>(layout.place_of[static_cast<std::size_t>(rank)]);
-  std::vector<int> line;  // one rank a node, where there is one
-  for (const auto& node : layout.nodes)
-    if (place < node.size()) line.push_back(node[place]);
-  const auto me = static_cast<std::size_t>(std::ranges::find(line, rank) - line.begin());
-  Partners partners;
-  for (std::size_t distance = 1; distance < line.size(); distance *= 2) {
-    partners.call.push_back(line[(me + distance) % line.size()]);
-    partners.called_by.push_back(line[(me + line.size() - distance) % line.size()]);
-  }
-  return partners;
+void Peers::take_job(Directory directory) {
+  directory.finish();
+  job = std::make_shared<const Directory>(std::move(directory));
+  layout = std::make_shared<const Layout>(Layout::of(job->node_of()));
+  std::vector<int> everyone(static_cast<std::size_t>(job->size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  all = std::make_shared<const std::vector<int>>(std::move(everyone));
 }
 
 Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadline until) {
@@ -244,29 +247,28 @@ Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadlin
                           topology::affinity_of_this_thread().format(),
                           identity.machine,
                           topology::cpu_quotas()};
+  OwnListening own = listen_before(options.interfaces);
+  const std::string secret = bootstrap.rank() == 0 ? random_secret() : "";
+  const Told told{.who = mine, .here = own.here.endpoint, .outside = own.outside.endpoint, .secret = secret};
+  Everyone everyone =
+      read_everyone(bootstrap.exchange(write_told(told), until), bootstrap.rank(), options.interfaces.empty());
   Peers peers;
-  std::vector<RankCores> cores;
-  for (const std::string& blob : bootstrap.exchange(write_introduction(mine), until)) {
-    peers.job.push_back(read_introduction(blob));
-    if (peers.job.back().node != mine.node) continue;
-    peers.ranks.push_back(static_cast<int>(peers.job.size()) - 1);
-    cores.push_back({topology::CpuSet::parse(peers.job.back().cpus), peers.job.back().quotas});
-  }
-  peers.cpus = shared_cores(cores);
-  peers.node_of = number_nodes(peers.job);
-  const auto own = std::ranges::find(peers.ranks, bootstrap.rank());
-  const int me = static_cast<int>(own - peers.ranks.begin());
+  peers.take_job(std::move(everyone.job));
+  peers.ranks = everyone.ranks;
+  peers.cpus = shared_cores(everyone.cores);
+  const auto own_place = std::ranges::find(peers.ranks, bootstrap.rank());
+  const int me = static_cast<int>(own_place - peers.ranks.begin());
 
   FileDescriptor arena = Mapping::make_file(options.arena_bytes);
-  auto files = ArenaExchange(peers, me, listener.get(), until).arenas(arena.get());
+  auto files = ArenaExchange(peers, everyone.addresses, me, listener.get(), until).arenas(arena.get());
   for (const FileDescriptor& socket : peers.sockets) peers.guards.emplace_back(socket.get());
   files[static_cast<std::size_t>(me)] = std::move(arena);
   Node::Arenas arenas;
   for (const FileDescriptor& file : files)
     arenas.push_back(std::make_shared<Mapping>(Mapping::of_file(file.get(), options.arena_bytes)));
   peers.node = std::make_shared<Node>(me, std::move(arenas));
-  if (peers.ranks.size() < peers.job.size()) {
-    peers.mesh = make_mesh(bootstrap, peers, options, until);
+  if (std::ssize(peers.ranks) < peers.job->size()) {
+    peers.mesh = make_mesh(bootstrap.rank(), peers, std::move(own), everyone, options, until);
     if (!options.tcp_only) peers.data = bootstrap.transport();
   }
   return peers;

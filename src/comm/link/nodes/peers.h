@@ -12,8 +12,9 @@
 #include "ronde/comm/bootstrap.h"
 #include "ronde/comm/bootstrap/close_on_fork.h"
 #include "ronde/comm/link/nodes/node.h"
+#include "ronde/comm/link/shm/layout.h"
 #include "ronde/comm/link/shm/mapping.h"
-#include "ronde/comm/link/tcp/introduction.h"
+#include "ronde/comm/link/tcp/directory.h"
 #include "ronde/comm/link/tcp/mesh.h"
 #include "ronde/topology/cpu_quota.h"
 
@@ -24,17 +25,21 @@ class Link;
 // This rank's connection to the ranks of its node: their arenas, mapped, and a socket to each of them that closes when
 // its process ends, however it ends. And to those of other nodes, if there are any.
 struct Peers {
-  std::vector<Introduction> job;        // by rank of the job
-  std::vector<int> ranks;               // of the job, on this node, ascending
-  int cpus = 1;                         // that these have together: fewer than ranks, and they must not spin
-  std::shared_ptr<Node> node;           // its ranks are positions in `ranks`
-  std::vector<FileDescriptor> sockets;  // by position; the own one is empty
-  std::vector<CloseOnFork> guards;      // of the sockets: forked children do not keep them
-  std::vector<int> node_of;             // by rank of the job; nodes are numbered by their lowest rank
-  std::unique_ptr<Mesh> mesh;           // none when all ranks are on this node
-  std::shared_ptr<Transport> data;      // what carries data between nodes; none: the mesh
+  std::shared_ptr<const Directory> job;         // who is where
+  std::shared_ptr<const Layout> layout;         // the same by node, members being ranks of the job
+  std::shared_ptr<const std::vector<int>> all;  // the ranks of the job
+  std::vector<int> ranks;                       // of these, on this node, ascending
+  int cpus = 1;                                 // that these have together: fewer than ranks, and they must not spin
+  std::shared_ptr<Node> node;                   // its ranks are positions in `ranks`
+  std::vector<FileDescriptor> sockets;          // by position; the own one is empty
+  std::vector<CloseOnFork> guards;              // of the sockets: forked children do not keep them
+  std::unique_ptr<Mesh> mesh;                   // none when all ranks are on this node
+  std::shared_ptr<Transport> data;              // what carries data between nodes; none: the mesh
   // For tests: what each link is put into.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = nullptr;
+  int node_of(int rank) const { return layout->node_of[static_cast<std::size_t>(rank)]; }
+  // Fills in what follows from who is where.
+  void take_job(Directory directory);
   Transport& transport() const { return data ? *data : *mesh; }
   // Must somebody look, since nobody is woken?
   bool must_be_pumped() const { return mesh && (mesh->must_be_pumped() || (data && data->must_be_pumped())); }
@@ -55,11 +60,4 @@ Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadlin
 
 // Which node a rank pretends to be on: as many ranks on each, as far as possible. Pure.
 int pretended_node(int rank, int ranks, int nodes);
-// To whom a rank of another node is connected from the start: to those that stand where it stands in their nodes, at
-// distance 1, 2, 4, ... So everyone hears of everyone, and nobody has many connections. Pure.
-struct Partners {
-  std::vector<int> call, called_by;
-};
-Partners first_partners(const std::vector<int>& node_of, int rank);
-
 }  // namespace ronde::comm::detail

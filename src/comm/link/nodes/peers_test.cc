@@ -8,6 +8,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/bootstrap/unix_socket.h"
+#include "ronde/comm/link/tcp/introduction.h"
 #include "ronde/comm/socket_bootstrap.h"
 
 namespace ronde::comm::detail {

@@ -44,5 +44,23 @@ TEST(SharedCores, RanksBeyondTheQuotaDoNotSpin) {
   EXPECT_EQ(SpinPolicy::for_ranks(4, enough).spins, SpinPolicy{}.spins);
 }
 
+TEST(SpinPolicy, ACallerOutlivesTheWakeUpsOfAllItsPeers) {
+  const SpinPolicy two = SpinPolicy::for_ranks(2, 2).in_a_call(2), many = SpinPolicy::for_ranks(16, 16).in_a_call(16);
+  EXPECT_GE(two.yielding, std::chrono::microseconds(2 * 50));
+  EXPECT_GE(many.yielding, std::chrono::microseconds(16 * 50));
+  EXPECT_LE(SpinPolicy::for_ranks(512, 512).in_a_call(512).yielding, std::chrono::milliseconds(2));
+  const SpinPolicy shared = SpinPolicy::for_ranks(16, 2).in_a_call(16);
+  EXPECT_EQ(shared.spins, SpinPolicy::for_ranks(16, 2).spins) << "who waits for this core waits longer";
+  EXPECT_EQ(shared.yields, SpinPolicy::for_ranks(16, 2).yields);
+}
+
+TEST(SpinPolicy, YieldingEndsInTime) {
+  const SpinPolicy brief{.spins = 1, .yields = 1 << 30, .yielding = std::chrono::microseconds(100)};
+  int asked = 0;
+  EXPECT_FALSE(brief.wait([&] { return ++asked < 0; }));
+  EXPECT_GT(asked, 1);
+  EXPECT_TRUE(brief.wait([&] { return true; }));
+}
+
 }  // namespace
 }  // namespace ronde::comm::detail

@@ -21,13 +21,22 @@ ShmLink::ShmLink(Node& node, std::vector<int> members, std::span<const std::size
   const auto offsets = each_plus(areas, offsetof(GroupArea, control));
   for (std::size_t i = 0; i < members.size(); ++i)
     control_.push_back(reinterpret_cast<ControlArea*>(node.base(members[i]) + offsets[i]));
+  for (int member = 0; member < size(); ++member)
+    if (member != rank()) others_.push_back(members[static_cast<std::size_t>(member)]);
   while (1 << steps_ < size()) ++steps_;
+  if (at_once()) steps_ = std::min(steps_, 1);
 }
 
 bool ShmLink::begun() const {
   const std::uint64_t before_it = combines_ * static_cast<std::uint64_t>(steps_);
+  const auto has = [&](int member) { return control(member).shown.load(std::memory_order_acquire) > before_it; };
+  if (at_once()) {
+    for (int i = 1; i < size(); ++i)
+      if (has(before(i))) return true;
+    return false;
+  }
   for (int step = 0; step < steps_; ++step)
-    if (control(before(1 << step)).shown.load(std::memory_order_acquire) > before_it) return true;
+    if (has(before(1 << step))) return true;
   return false;
 }
 
@@ -47,17 +56,29 @@ void ShmLink::show_refusal() {
   traffic_.bytes += sizeof(std::uint64_t);
 }
 
-void ShmLink::show(int step, std::span<const std::uint64_t> words, bool summons) {
+// Where I show words of the combine that is under way, and where another member does.
+std::span<std::uint64_t> ShmLink::room_for(int step, std::size_t count) {
   ControlArea& mine = control(rank());
-  std::ranges::copy(words, mine.words[combines_ % 2][static_cast<std::size_t>(step)].begin());
-  mine.shown.store(combines_ * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step) + 1,
-                   std::memory_order_release);
-  const int reader = data_.node_rank((rank() + (1 << step)) % size());
+  if (count == 1 && at_once()) return {&mine.vote[combines_ % 2], 1};
+  return std::span(mine.words[combines_ % 2][static_cast<std::size_t>(step)]).first(count);
+}
+std::span<const std::uint64_t> ShmLink::shown_by(int member, int step, std::size_t count) const {
+  const ControlArea& theirs = control(member);
+  if (count == 1 && at_once()) return {&theirs.vote[combines_ % 2], 1};
+  return std::span(theirs.words[combines_ % 2][static_cast<std::size_t>(step)]).first(count);
+}
+
+void ShmLink::show(int step, std::span<const std::uint64_t> words, bool summons) {
+  std::ranges::copy(words, room_for(step, words.size()).begin());
+  control(rank()).shown.store(combines_ * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step) + 1,
+                              std::memory_order_release);
+  const int next = data_.node_rank((rank() + (1 << step)) % size());
+  const std::span<const int> readers = at_once() ? std::span<const int>(others_) : std::span(&next, 1);
   // Who has not begun looks at what I show when it does.
   if (summons) {
-    data_.node().summon({&reader, 1});
+    data_.node().summon(readers);
   } else {
-    data_.node().ring({&reader, 1});
+    data_.node().ring(readers);
   }
   ++traffic_.messages;
   traffic_.bytes += words.size_bytes() + sizeof(std::uint64_t);
@@ -73,12 +94,30 @@ Task ShmLink::combine(std::span<std::uint64_t> words, bool summons) {
 }
 
 Task ShmLink::combine_quietly(std::span<std::uint64_t> words, bool summons) {
+  if (at_once()) return combine_at_once(words, summons);
+  return combine_by_passing_on(words, summons);
+}
+
+Task ShmLink::combine_at_once(std::span<std::uint64_t> words, bool summons) {
+  if (size() > 1) {
+    show(0, words, summons);
+    for (int i = 1; i < size(); ++i) {
+      const int member = before(i);
+      co_await reaches(control(member).shown, combines_ + 1);
+      const auto heard = shown_by(member, 0, words.size());
+      for (std::size_t w = 0; w < words.size(); ++w) words[w] = std::min(words[w], heard[w]);
+    }
+  }
+  ++combines_;
+}
+
+Task ShmLink::combine_by_passing_on(std::span<std::uint64_t> words, bool summons) {
   const std::uint64_t first = combines_ * static_cast<std::uint64_t>(steps_);
   for (int step = 0; step < steps_; ++step) {
     show(step, words, summons);
-    const ControlArea& theirs = control(before(1 << step));
-    co_await reaches(theirs.shown, first + static_cast<std::uint64_t>(step) + 1);
-    const auto& heard = theirs.words[combines_ % 2][static_cast<std::size_t>(step)];
+    const int member = before(1 << step);
+    co_await reaches(control(member).shown, first + static_cast<std::uint64_t>(step) + 1);
+    const auto heard = shown_by(member, step, words.size());
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = std::min(words[i], heard[i]);
   }
   ++combines_;

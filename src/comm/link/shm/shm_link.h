@@ -13,13 +13,18 @@ namespace ronde::comm::detail {
 
 // What a member shows of its part in agreeing. It alone writes here. Zeroed memory is a valid start.
 //
-// Members combine by passing on what they know: in step s, member m shows its words so far to member m + 2^s. After
-// log2(size) steps everyone has heard of everyone. Each step has a buffer of its own, and two sets of them take turns:
-// who begins a combine has heard of everyone in the one before, so nobody reads the one before that any more.
+// Up to kMostAtOnce members combine at once: everyone shows its words to all, and reads those of all. That is one
+// meeting, where passing on takes one after the other; where ranks share cores, a meeting takes until each has had its
+// turn. More members combine by passing on what they know: in step s, member m shows its words so far to member m +
+// 2^s. After log2(size) steps everyone has heard of everyone. Each step has a buffer of its own, and two sets of them
+// take turns: who begins a combine has heard of everyone in the one before, so nobody reads the one before that any
+// more.
 struct ControlArea {
+  static constexpr int kMostAtOnce = 32;
   static constexpr std::size_t kSteps = 12;  // up to 4096 members
 
   alignas(64) std::atomic<std::uint64_t> shown;    // steps, over the life of the link
+  std::array<std::uint64_t, 2> vote;               // a combine of one word: beside the count, to be read with it
   alignas(64) std::atomic<std::uint64_t> refused;  // the last combine that began with a 0, plus one
   alignas(64) std::atomic<std::uint64_t> rounds;   // rounds of control that are done
   alignas(64) std::atomic<std::uint64_t> buckets;  // buckets that are done
@@ -70,13 +75,19 @@ class ShmLink final : public Link {
   Task share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) override;
 
  private:
+  bool at_once() const { return size() <= ControlArea::kMostAtOnce; }
   int before(int distance) const { return (rank() + size() - distance) % size(); }
   ControlArea& control(int member) const { return *control_[static_cast<std::size_t>(member)]; }
+  Task combine_at_once(std::span<std::uint64_t> words, bool summons);
+  Task combine_by_passing_on(std::span<std::uint64_t> words, bool summons);
   void show(int step, std::span<const std::uint64_t> words, bool summons);
+  std::span<const std::uint64_t> shown_by(int member, int step, std::size_t count) const;
+  std::span<std::uint64_t> room_for(int step, std::size_t count);
   void show_refusal();
 
   Channel talk_, data_;
   std::vector<ControlArea*> control_;  // by member
+  std::vector<int> others_;            // of the node
   int steps_ = 0;                      // of a combine
   std::uint64_t combines_ = 0;
   std::uint64_t spread_buffer_ = 0;

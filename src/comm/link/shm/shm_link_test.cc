@@ -229,14 +229,22 @@ TEST(ShmLink, NamesThoseWhoHaveNotBegun) {
   });
 }
 
-TEST(ShmLink, WhatACombineCostsGrowsWithTheLogarithmOfTheRanks) {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
+TEST(ShmLink, ACombineCostsOneMessageAndOfMoreRanksTheirLogarithm) {
+  for (const int ranks : {1, 2, 3, 8, ControlArea::kMostAtOnce, ControlArea::kMostAtOnce + 1}) {
     run_linked(ranks, [&](LinkedRank& rank) {
-      std::vector<std::uint64_t> words = {5, 6};
-      rank.run(rank.link.combine(words, false));
-      const auto steps = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
-      rank.expect(rank.link.traffic().messages == steps);
-      rank.expect(rank.link.traffic().bytes == steps * 3 * sizeof(std::uint64_t));
+      for (std::uint64_t round = 0; round < 5; ++round) {
+        const auto mine = static_cast<std::uint64_t>(rank.rank());
+        std::vector<std::uint64_t> words = {mine + round, 100 - mine};
+        rank.run(rank.link.combine(words, false));
+        rank.expect(words[0] == round && words[1] == 101 - static_cast<std::uint64_t>(ranks));
+        std::vector<std::uint64_t> vote = {1 + mine * round};
+        rank.run(rank.link.combine(vote, false));
+        rank.expect(vote[0] == 1);
+      }
+      const int steps = std::bit_width(static_cast<unsigned>(ranks - 1));
+      const auto each = static_cast<std::uint64_t>(ranks <= ControlArea::kMostAtOnce ? std::min(steps, 1) : steps);
+      rank.expect(rank.link.traffic().messages == 10 * each);
+      rank.expect(rank.link.traffic().bytes == 5 * each * (3 + 2) * sizeof(std::uint64_t));
     });
   }
 }

@@ -52,8 +52,8 @@ bool Mesh::reached(int peer) {
 std::string Mesh::still_missing(const std::vector<int>& call, const std::vector<int>& called_by) {
   for (const int peer : call) {
     if (reached(peer)) continue;
-    const Endpoint& there = endpoint(peer);
     const Outgoing& out = outgoing(peer);
+    const Endpoint& there = out.there;
     const std::string& before = out.refusals.empty() ? out.before : out.refusals;
     return fmt::format("{} does not answer at {} port {}{}", name(peer),
                        out.address < there.addresses.size() ? there.addresses[out.address].ip : "any address",
@@ -93,6 +93,12 @@ bool Mesh::pump() {
     }
   }
   return count > 0;
+}
+
+// Its goodbye may still come round.
+void Mesh::doubt(int peer, const std::string& how, std::chrono::milliseconds time) {
+  if (time.count() == 0) return lose(peer, how);
+  if (doubtful_.try_emplace(peer, Doubt{Deadline::after(time), how}).second) wake_within(time);
 }
 
 void Mesh::lose(int peer, const std::string& how) {

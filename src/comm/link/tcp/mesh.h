@@ -13,9 +13,9 @@
 #include "ronde/base/log.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/file_descriptor.h"
-#include "ronde/comm/link/tcp/endpoint.h"
+#include "ronde/comm/link/messenger.h"
+#include "ronde/comm/link/tcp/directory.h"
 #include "ronde/comm/link/tcp/mesh_frame.h"
-#include "ronde/comm/link/transport.h"
 
 namespace ronde::comm::detail {
 
@@ -29,14 +29,13 @@ namespace ronde::comm::detail {
 // one for each rank, then the oldest goes. A rank that was thrown out with them, or took too long, calls again.
 //
 // Belongs to whoever carries the engine's work; descriptor() may be watched by any thread.
-class Mesh final : public Transport {
+class Mesh final : public Messenger {
  public:
   struct Options {
     int rank = 0;
-    std::vector<Endpoint> endpoints = {};  // by rank, addresses in the order to try
-    std::string secret = {};               // who does not know it is thrown out
-    std::chrono::seconds peer_timeout{6};  // how long a machine may be unreachable
-    std::vector<std::string> names = {};   // by rank, for messages
+    std::shared_ptr<const Directory> job = nullptr;  // who is where
+    std::string secret = {};                         // who does not know it is thrown out
+    std::chrono::seconds peer_timeout{6};            // how long a machine may be unreachable
     Log log = Log();
     std::size_t most_unverified = 64;  // besides one for each rank
   };
@@ -62,12 +61,11 @@ class Mesh final : public Transport {
   bool pump() override;
   bool must_be_pumped() const override { return false; }  // what waits for a time is woken by a timer
 
-  // Has a message come that nobody has asked for yet?
-  bool waiting(int from, Tag tag) const;
-  // A word that nobody has to ask for.
-  void note(int to, std::string_view text);
-  // To everyone that we are connected with, either way.
-  void note_all(std::string_view text);
+  bool waiting(int from, Tag tag) const override;
+  SharedBuffer take(int from, Tag tag) override;
+  void note(int to, std::string_view text) override;
+  // Those that we are connected with, either way; ascending.
+  std::vector<int> connected() const;
   // Sends what is still to be sent, for so long.
   void flush(Deadline until);
 
@@ -86,10 +84,10 @@ class Mesh final : public Transport {
                                  kTimer = std::uint64_t{5} << 32, kNumber = (std::uint64_t{1} << 32) - 1;
 
   static std::uint64_t key(int peer, Tag tag);
-  const std::string& name(int peer) const { return options_.names[static_cast<std::size_t>(peer)]; }
-  const Endpoint& endpoint(int peer) const { return options_.endpoints[static_cast<std::size_t>(peer)]; }
+  std::string name(int peer) const { return options_.job->name(peer); }
   void watch(int operation, int socket, std::uint64_t what, std::uint32_t events) const;
   void lose(int peer, const std::string& how);
+  void doubt(int peer, const std::string& how, std::chrono::milliseconds time);
   bool reached(int peer);
   std::string still_missing(const std::vector<int>& call, const std::vector<int>& called_by);
 
@@ -146,8 +144,12 @@ class Mesh final : public Transport {
   bool told_of_pause_ = false;
   std::unordered_map<std::uint64_t, Line> lines_;
   std::map<int, std::string> lost_;
-  std::map<int, Deadline> doubtful_;  // peers that cannot be called, and until when their goodbye may still come
-  std::set<int> heard_;               // peers that are connected to us
+  struct Doubt {
+    Deadline until;
+    std::string how;
+  };
+  std::map<int, Doubt> doubtful_;  // peers that seem to be gone, and until when their goodbye may still come
+  std::set<int> heard_;            // peers that are connected to us
 };
 
 }  // namespace ronde::comm::detail

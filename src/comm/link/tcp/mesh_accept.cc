@@ -37,7 +37,7 @@ void Mesh::accept_all(std::size_t listener) {
 }
 
 void Mesh::let_in(FileDescriptor socket) {
-  if (unverified_.size() >= options_.most_unverified + options_.endpoints.size())
+  if (unverified_.size() >= options_.most_unverified + static_cast<std::size_t>(options_.job->size()))
     unverified_.erase(unverified_.begin());
   prepare_connection(socket.get(), options_.peer_timeout);
   std::uint64_t id = 0;
@@ -45,11 +45,10 @@ void Mesh::let_in(FileDescriptor socket) {
     id = next_id_++ & kNumber;
   } while (incoming_.contains(id) || unverified_.contains(id));
   watch(EPOLL_CTL_ADD, socket.get(), kUnverified | id, EPOLLIN);
-  unverified_.emplace(id,
-                      UnverifiedConnection{.socket = std::move(socket),
-                                           .handshake = {options_.secret, options_.rank,
-                                                         static_cast<int>(options_.endpoints.size()), random_bytes()},
-                                           .until = Deadline::after(options_.peer_timeout)});
+  unverified_.emplace(
+      id, UnverifiedConnection{.socket = std::move(socket),
+                               .handshake = {options_.secret, options_.rank, options_.job->size(), random_bytes()},
+                               .until = Deadline::after(options_.peer_timeout)});
   wake_within(options_.peer_timeout);
 }
 

@@ -11,6 +11,7 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap/close_on_fork.h"
+#include "ronde/comm/link/tcp/endpoint.h"
 #include "ronde/comm/link/tcp/handshake.h"
 #include "ronde/comm/link/tcp/tcp_health.h"
 #include "ronde/comm/link/transport.h"
@@ -45,7 +46,8 @@ struct Outgoing {
   enum class State { Connecting, Greeting, Answering, Open, Pausing, Closed };
   CloforkDescriptor socket;
   State state = State::Pausing;
-  std::size_t address = 0;       // which of the peer's we try
+  Endpoint there;                // where the peer listens, addresses in the order to try
+  std::size_t address = 0;       // which of them we try
   Deadline until;                // of this attempt, or of the pause
   bool another_round = false;    // one of the addresses may yet answer
   std::optional<Deadline> busy;  // how long it may hang up on us

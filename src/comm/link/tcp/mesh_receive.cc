@@ -107,6 +107,13 @@ bool Mesh::waiting(int from, Tag tag) const {
   return line != lines_.end() && !line->second.arrivals.empty() && line->second.arrivals.front()->complete;
 }
 
+SharedBuffer Mesh::take(int from, Tag tag) {
+  Line& line = lines_.at(key(from, tag));
+  const SharedBuffer buffer = line.arrivals.front()->buffer;
+  line.arrivals.erase(line.arrivals.begin());
+  return buffer;
+}
+
 PendingMessage Mesh::receive(int from, Tag tag, SharedBuffer buffer) {
   auto message = std::make_shared<MessageState>();
   Line& line = lines_[key(from, tag)];

@@ -34,6 +34,7 @@ Outgoing& Mesh::outgoing(int peer) {
   const auto [place, fresh] = outgoing_.try_emplace(peer);
   if (fresh) {
     place->second.health = TcpHealth(options_.peer_timeout);
+    place->second.there = options_.job->endpoint(options_.rank, peer);
     connect(peer, place->second);
   }
   return place->second;
@@ -56,11 +57,15 @@ void Mesh::end_round(int peer, Outgoing& out) {
   }
   out.state = Outgoing::State::Closed;
   out.queue.clear();
-  if (doubtful_.try_emplace(peer, Deadline::after(kDoubt)).second) wake_within(kDoubt);
+  doubt(peer,
+        "it cannot be reached: " + (out.refusals.empty() ? "all its addresses are also addresses of this machine; set "
+                                                           "comm.interface to a network that both machines are in"
+                                                         : out.refusals),
+        kDoubt);
 }
 
 void Mesh::connect(int peer, Outgoing& out) {
-  const Endpoint& there = endpoint(peer);
+  const Endpoint& there = out.there;
   if (out.address >= there.addresses.size()) return end_round(peer, out);
   try {
     out.socket = begin_connect(there.addresses[out.address].ip, there.port);
@@ -78,7 +83,7 @@ void Mesh::connect(int peer, Outgoing& out) {
 // A peer that hangs up may have had no room for us, or may have been stopped for so long that it took us for gone; but
 // one that goes on doing so is another. One that says nothing may be stopped: for how long is not ours to judge.
 void Mesh::connect_failed(int peer, Outgoing& out, const std::string& why, Retry retry) {
-  const Endpoint& there = endpoint(peer);
+  const Endpoint& there = out.there;
   out.refusals += fmt::format("{}{} port {}: {}", out.refusals.empty() ? "" : "; ", there.addresses[out.address].ip,
                               there.port, why);
   out.socket.close();
@@ -227,10 +232,10 @@ void Mesh::note(int to, std::string_view text) {
             .message = nullptr});
 }
 
-void Mesh::note_all(std::string_view text) {
+std::vector<int> Mesh::connected() const {
   std::set<int> peers = heard_;
   for (const auto& [peer, out] : outgoing_) peers.insert(peer);
-  for (const int peer : peers) note(peer, text);
+  return {peers.begin(), peers.end()};
 }
 
 void Mesh::flush(Deadline until) {

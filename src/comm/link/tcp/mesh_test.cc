@@ -37,6 +37,14 @@ std::string text_of(const SharedBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 
+// A job of ranks that listen there.
+std::shared_ptr<const Directory> job_of(const std::vector<Endpoint>& endpoints) {
+  auto job = std::make_shared<Directory>();
+  for (std::size_t rank = 0; rank < endpoints.size(); ++rank)
+    job->add({.host = "b", .node = std::to_string(rank), .machine = "m", .pid = 7, .endpoint = endpoints[rank]});
+  return job;
+}
+
 // Ranks that share this thread: each moves on when the others wait.
 class Meshes : public testing::Test {
  protected:
@@ -44,12 +52,10 @@ class Meshes : public testing::Test {
     std::vector<Listening> listening;
     for (int rank = 0; rank < ranks; ++rank) {
       listening.push_back(listen_for_peers("127.0.0.1", true));
-      options.endpoints.push_back(listening.back().endpoint);
-      if (first_address_)
-        options.endpoints.back().addresses.insert(options.endpoints.back().addresses.begin(), *first_address_);
-      options.names.push_back("rank " + std::to_string(rank));
+      endpoints_.push_back(listening.back().endpoint);
+      if (first_address_) endpoints_.back().addresses.insert(endpoints_.back().addresses.begin(), *first_address_);
     }
-    endpoints_ = options.endpoints;
+    options.job = job_of(endpoints_);
     for (int rank = 0; rank < ranks; ++rank) {
       const auto index = static_cast<std::size_t>(rank);
       options.rank = rank;
@@ -206,7 +212,8 @@ TEST_F(Meshes, APeerThatIsNotThereIsNamedWithWhatWasTried) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::PeerLost);
-    EXPECT_NE(std::string(error.what()).find("rank 1: it cannot be reached: 127.0.0.1 port"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("rank 1 on b (pid 7): it cannot be reached: 127.0.0.1 port"),
+              std::string::npos)
         << error.what();
   }
 }
@@ -218,7 +225,8 @@ TEST_F(Meshes, WhoDoesNotCallIsNamed) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::Timeout);
-    EXPECT_NE(std::string(error.what()).find("rank 1 has not connected"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("rank 1 on b (pid 7) has not connected"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -282,8 +290,7 @@ TEST_F(Meshes, UnverifiedConnectionsAreFewAndDoNotKeepRanksOut) {
 TEST_F(Meshes, WhoIsHungUpOnCallsAgain) {
   open(2);
   Listening busy = listen_for_peers("127.0.0.1", true);
-  Mesh::Options options{.rank = 0, .endpoints = endpoints_, .secret = "secret", .names = {"rank 0", "rank 1"}};
-  options.endpoints[1] = busy.endpoint;
+  const Mesh::Options options{.rank = 0, .job = job_of({endpoints_[0], busy.endpoint}), .secret = "secret"};
   Mesh caller(listen_for_peers("127.0.0.1", true).sockets, options);
   caller.note(1, "hello");
   for (int times = 0; times < 3; ++times) {
@@ -322,9 +329,8 @@ void cut_off(const FileDescriptor& socket) {
 TEST_F(Meshes, AMachineThatDiesBetweenItsProofAndItsWelcomeIsLost) {
   open(2);
   Listening there = listen_for_peers("127.0.0.1", true);
-  Mesh::Options options{
-      .rank = 0, .endpoints = endpoints_, .secret = "secret", .peer_timeout = 1s, .names = {"rank 0", "rank 1"}};
-  options.endpoints[1] = there.endpoint;
+  const Mesh::Options options{
+      .rank = 0, .job = job_of({endpoints_[0], there.endpoint}), .secret = "secret", .peer_timeout = 1s};
   meshes_[0] = std::make_unique<Mesh>(listen_for_peers("127.0.0.1", true).sockets, options);
   mesh(0).listen(
       {.noted = nullptr, .lost = [this](int peer, const std::string& how) { lost_.push_back({0, peer, how}); }});

@@ -57,18 +57,16 @@ void Mesh::look_at_health(int peer, Outgoing& out) {
 }
 
 void Mesh::give_up_doubtful() {
-  for (auto place = doubtful_.begin(); place != doubtful_.end();) {
-    if (!place->second.passed()) {
-      wake_within(*place->second.left());
-      ++place;
-      continue;
-    }
-    const int peer = place->first;
-    place = doubtful_.erase(place);
-    const std::string& tried = outgoing_.at(peer).refusals;
-    lose(peer, "it cannot be reached: " + (tried.empty() ? "all its addresses are also addresses of this machine; set "
-                                                           "comm.interface to a network that both machines are in"
-                                                         : tried));
+  std::map<int, std::string> given_up;
+  for (const auto& [peer, doubt] : doubtful_) {
+    if (doubt.until.passed())
+      given_up.emplace(peer, doubt.how);
+    else
+      wake_within(*doubt.until.left());
+  }
+  for (const auto& [peer, how] : given_up) {
+    doubtful_.erase(peer);
+    lose(peer, how);
   }
 }
 

@@ -37,6 +37,9 @@ class ForwardingLink : public Link {
   Task share(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& all) override {
     return link_.share(std::move(mine), all);
   }
+  Task swap(std::vector<std::uint64_t> mine, std::vector<std::uint64_t>& theirs) override {
+    return link_.swap(std::move(mine), theirs);
+  }
 
  protected:
   Link& link_;

@@ -12,9 +12,6 @@
 namespace ronde::data::files {
 namespace {
 
-constexpr std::array kTen = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                             "data_batch_5.bin"};
-
 // CIFAR-100's files; all others are taken for CIFAR-10's.
 bool is_hundred(const std::string& name) {
   return name == "train.bin" || name == "test.bin";
@@ -25,7 +22,7 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path, ignored)) return {path};
   if (std::filesystem::exists(path / "train.bin", ignored)) return {path / "train.bin"};
   std::vector<std::filesystem::path> files;
-  for (const char* name : kTen) {
+  for (const char* name : detail::kCifar10Training) {
     if (!std::filesystem::exists(path / name, ignored))
       throw Error::bad_input(
           "{} is missing: the training pictures of CIFAR-10 are data_batch_1.bin to data_batch_5.bin",
@@ -62,11 +59,13 @@ std::unique_ptr<Records> open_cifar(const RecordsOptions& options) {
 
 bool looks_like_cifar(const std::filesystem::path& path) {
   const auto known = [](const std::string& name) {
-    return is_hundred(name) || name == "test_batch.bin" || std::ranges::find(kTen, name) != kTen.end();
+    return is_hundred(name) || name == "test_batch.bin" ||
+           std::ranges::find(detail::kCifar10Training, name) != detail::kCifar10Training.end();
   };
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) return known(path.filename().string());
-  return std::filesystem::exists(path / kTen[0], ignored) || std::filesystem::exists(path / "train.bin", ignored);
+  return std::filesystem::exists(path / detail::kCifar10Training[0], ignored) ||
+         std::filesystem::exists(path / "train.bin", ignored);
 }
 
 }  // namespace ronde::data::files

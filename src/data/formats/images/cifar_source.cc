@@ -15,7 +15,7 @@ constexpr auto kNormals = std::to_array<Normal>({{0.4914f, 0.2470f}, {0.4822f, 0
 
 std::vector<std::string> files_of(Split split) {
   if (split == Split::Test) return {"test_batch.bin"};
-  return {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
+  return {kCifar10Training.begin(), kCifar10Training.end()};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 
@@ -8,6 +9,10 @@
 #include "ronde/data/source.h"
 
 namespace ronde::data::detail {
+
+// The training pictures of CIFAR-10, binary version.
+inline constexpr std::array kCifar10Training = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                                                "data_batch_4.bin", "data_batch_5.bin"};
 
 // Adds the records of one binary file: `label_bytes` of labels, of which the last counts (CIFAR-100 has a coarse one
 // before it), and three planes of 32 x 32 bytes. REQUIRES: set.kind is that of such pictures.

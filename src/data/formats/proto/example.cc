@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/base/wire/proto_writer.h"
 #include "ronde/data/formats/proto/proto.h"
 #include "ronde/data/formats/typed.h"
 
@@ -135,22 +136,22 @@ class ExampleParser {
 
 void append_feature(std::string& features, std::string_view key, List list, std::string_view values) {
   std::string feature, entry;
-  append_field(feature, list, values);
-  append_field(entry, 1, key);
-  append_field(entry, 2, feature);
-  append_field(features, 1, entry);
+  ProtoWriter(feature).bytes(list, values);
+  ProtoWriter(entry).bytes(1, key);
+  ProtoWriter(entry).bytes(2, feature);
+  ProtoWriter(features).bytes(1, entry);
 }
 
 void append_bytes(std::string& features, std::string_view key, std::string_view bytes) {
   std::string list;
-  append_field(list, 1, bytes);
+  ProtoWriter(list).bytes(1, bytes);
   append_feature(features, key, kBytes, list);
 }
 
 void append_integers(std::string& features, std::string_view key, std::span<const std::int64_t> values) {
   std::string packed, list;
-  for (const std::int64_t value : values) append_varint(packed, static_cast<std::uint64_t>(value));
-  append_field(list, 1, packed);
+  for (const std::int64_t value : values) ProtoWriter(packed).packed(static_cast<std::uint64_t>(value));
+  ProtoWriter(list).bytes(1, packed);
   append_feature(features, key, kIntegers, list);
 }
 
@@ -166,7 +167,7 @@ void append_array(std::string& features, const std::string& name, const Array& a
     return append_integers(features, name, array.values<std::int64_t>());
   if (is_plain(array)) {
     std::string list;
-    append_field(list, 1, array.text());
+    ProtoWriter(list).bytes(1, array.text());
     return append_feature(features, name, kFloats, list);
   }
   append_bytes(features, name, array.text());
@@ -183,7 +184,7 @@ Sample parse_example(std::string_view bytes, const std::string& name, std::share
 std::string encode_example(const Sample& sample) {
   std::string features, example;
   for (const auto& [name, array] : sample.arrays()) append_array(features, name, array);
-  append_field(example, 1, features);
+  ProtoWriter(example).bytes(1, features);
   return example;
 }
 

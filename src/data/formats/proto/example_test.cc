@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/wire/proto_writer.h"
 #include "ronde/data/formats/naming.h"
 #include "ronde/data/formats/proto/datum.h"
-#include "ronde/data/formats/proto/proto.h"
 #include "ronde/data/testing/records.h"
 
 namespace ronde::data::files {
@@ -18,10 +18,10 @@ Sample parse(const std::string& bytes) {
 // A feature as some other program may write it.
 std::string example_with(const std::string& key, const std::string& feature) {
   std::string entry, features, example;
-  append_field(entry, 1, key);
-  append_field(entry, 2, feature);
-  append_field(features, 1, entry);
-  append_field(example, 1, features);
+  ProtoWriter(entry).bytes(1, key);
+  ProtoWriter(entry).bytes(2, feature);
+  ProtoWriter(features).bytes(1, entry);
+  ProtoWriter(example).bytes(1, features);
   return example;
 }
 
@@ -46,13 +46,13 @@ TEST(Example, ReadsWhatTensorFlowWrites) {
 
 TEST(Example, TakesNumbersPackedOrNot) {
   std::string integers, floats, feature;
-  append_field(integers, 1, std::uint64_t{7});
-  append_field(integers, 1, static_cast<std::uint64_t>(-2));
-  append_field(feature, 3, integers);
+  ProtoWriter(integers).varint(1, 7);
+  ProtoWriter(integers).varint(1, static_cast<std::uint64_t>(-2));
+  ProtoWriter(feature).bytes(3, integers);
   EXPECT_TRUE(same(parse(example_with("n", feature)).at("n"), array_of<std::int64_t>({2}, {7, -2})));
   floats = std::string("\x0d\0\0\x80\x3f", 5) + std::string("\x0d\0\0\0\x40", 5);  // field 1 as fixed 32 bits, twice
   feature.clear();
-  append_field(feature, 2, floats);
+  ProtoWriter(feature).bytes(2, floats);
   EXPECT_TRUE(same(parse(example_with("n", feature)).at("n"), array_of<float>({2}, {1, 2})));
 }
 
@@ -136,11 +136,11 @@ TEST(Naming, ClassesThatCannotBeAreRefused) {
 
 std::string datum(std::uint64_t channels, std::uint64_t height, std::uint64_t width, const std::string& data) {
   std::string bytes;
-  append_field(bytes, 1, channels);
-  append_field(bytes, 2, height);
-  append_field(bytes, 3, width);
-  append_field(bytes, 4, data);
-  append_field(bytes, 5, std::uint64_t{4});
+  ProtoWriter(bytes).varint(1, channels);
+  ProtoWriter(bytes).varint(2, height);
+  ProtoWriter(bytes).varint(3, width);
+  ProtoWriter(bytes).bytes(4, data);
+  ProtoWriter(bytes).varint(5, 4);
   return bytes;
 }
 
@@ -153,8 +153,8 @@ TEST(Datum, PixelsComeChannelsLast) {
 
 TEST(Datum, EncodedPicturesAndFloatsAreTakenToo) {
   std::string bytes;
-  append_field(bytes, 4, "jpeg");
-  append_field(bytes, 7, std::uint64_t{1});
+  ProtoWriter(bytes).bytes(4, "jpeg");
+  ProtoWriter(bytes).varint(7, 1);
   EXPECT_EQ(parse_datum(bytes, "d", nullptr).at("image").text(), "jpeg");
   bytes = datum(1, 1, 1, "") + std::string("\x35\0\0\x80\x3f", 5);
   EXPECT_TRUE(same(parse_datum(bytes, "d", nullptr).at("image"), array_of<float>({1, 1, 1}, {1})));

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/wire/proto_writer.h"
 #include "ronde/data/formats/proto/lmdb_pages.h"
-#include "ronde/data/formats/proto/proto.h"
 #include "ronde/data/testing/lmdb_file.h"
 #include "ronde/data/testing/records.h"
 #include "ronde/data/tools/record_writer.h"
@@ -62,9 +62,9 @@ TEST(Lmdb, NamesOfClassesAreKeptInIt) {
 TEST(Lmdb, CaffesDatumIsRead) {
   const Folder folder;
   std::string datum;
-  for (const std::uint32_t field : {1u, 2u, 3u}) append_field(datum, field, std::uint64_t{1});
-  append_field(datum, 4, "x");
-  append_field(datum, 5, std::uint64_t{6});
+  for (const std::uint32_t field : {1u, 2u, 3u}) ProtoWriter(datum).varint(field, 1);
+  ProtoWriter(datum).bytes(4, "x");
+  ProtoWriter(datum).varint(5, 6);
   write_lmdb(folder.path(), {{"00000000", datum}});
   const auto records = open_records({.path = folder.path() / "data.mdb"});
   EXPECT_EQ(records->read(0).at("image").shape(), (Shape{1, 1, 1}));

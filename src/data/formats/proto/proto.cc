@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/wire/proto_cursor.h"
 
 namespace ronde::data::files {
 namespace {
 
+constexpr std::size_t kMostVarintBytes = 10;
 constexpr std::uint64_t kMostFieldNumber = (std::uint64_t{1} << 29) - 1;
 
 template <class Number>
@@ -32,14 +34,16 @@ std::string_view ProtoReader::take(std::size_t bytes) {
 }
 
 std::uint64_t ProtoReader::take_varint() {
-  const std::size_t begin = offset();
+  std::string_view rest = message_.substr(at_);
   std::uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const auto byte = static_cast<std::uint8_t>(take(1)[0]);
-    value |= std::uint64_t{byte & 0x7fu} << shift;
-    if ((byte & 0x80u) == 0) return value;
+  if (!ProtoCursor::take(rest, value)) {
+    if (left() >= kMostVarintBytes)
+      throw Error::bad_input("{}: byte {} of the message: a varint is too long", name_, offset());
+    take(left());
+    take(1);  // says that it is cut off
   }
-  throw Error::bad_input("{}: byte {} of the message: a varint is too long", name_, begin);
+  at_ = message_.size() - rest.size();
+  return value;
 }
 
 std::uint32_t ProtoReader::take_fixed32() {
@@ -95,22 +99,6 @@ std::string_view ProtoReader::bytes(const Field& field) const {
 std::uint64_t ProtoReader::varint(const Field& field) const {
   require(field, Wire::Varint);
   return field.value;
-}
-
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80u; value >>= 7) out += static_cast<char>(value | 0x80u);
-  out += static_cast<char>(value);
-}
-
-void append_field(std::string& out, std::uint32_t number, std::uint64_t value) {
-  append_varint(out, std::uint64_t{number} << 3);
-  append_varint(out, value);
-}
-
-void append_field(std::string& out, std::uint32_t number, std::string_view bytes) {
-  append_varint(out, std::uint64_t{number} << 3 | 2);
-  append_varint(out, bytes.size());
-  out += bytes;
 }
 
 }  // namespace ronde::data::files

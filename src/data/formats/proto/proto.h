@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// Protocol buffers on the wire: as much as is needed for messages whose fields we know. No lengths are believed.
+// Messages of protocol buffers whose fields we know, with errors that say where. No lengths are believed.
 namespace ronde::data::files {
 
 // Takes the fields of a message one after the other. Points into bytes of the caller. Not thread-safe.
@@ -58,10 +58,5 @@ class ProtoReader {
   std::size_t offset_;
   std::size_t at_ = 0;
 };
-
-// Writing. All append to `out`; pure.
-void append_varint(std::string& out, std::uint64_t value);
-void append_field(std::string& out, std::uint32_t number, std::uint64_t value);
-void append_field(std::string& out, std::uint32_t number, std::string_view bytes);
 
 }  // namespace ronde::data::files

@@ -14,7 +14,7 @@ struct Field {
   std::size_t at, size;
 };
 constexpr Field kName{0, 100}, kMode{100, 8}, kUser{108, 8}, kGroup{116, 8}, kSize{124, 12}, kTime{136, 12},
-    kChecksum{148, 8}, kMagic{257, 8}, kPrefix{345, 155};
+    kChecksum{148, 8}, kMagicField{257, 8}, kPrefix{345, 155};
 constexpr std::size_t kType = 156;
 
 constexpr std::uint64_t kMostSize = std::uint64_t{1} << 62;
@@ -79,7 +79,7 @@ void append_header(std::string& tar, std::string_view name, std::uint64_t size, 
   put(block, kGroup, "0000000");
   put(block, kSize, fmt::format("{:011o}", size));
   put(block, kTime, "00000000000");  // no time: the same samples make the same file
-  put(block, kMagic, std::string_view("ustar\00000", 8));
+  put(block, kMagicField, std::string_view("ustar\00000", 8));
   block[kType] = type;
   put(block, kChecksum, fmt::format("{:06o}", sum_of(block)) + std::string("\0 ", 2));
   tar += block;
@@ -123,7 +123,7 @@ TarWalk::Header TarWalk::take_header() {
   if (!size || *size > kMostSize) throw wrong(at_, "the size of a file is not a valid number");
   Header header{.at = at_, .size = *size, .type = block[kType], .name = std::string(text_of(field(block, kName)))};
   // GNU tar has other things where ustar has a prefix, and says so by its magic.
-  if (field(block, kMagic).substr(0, 6) == std::string_view("ustar\0", 6))
+  if (field(block, kMagicField).substr(0, 6) == std::string_view("ustar\0", 6))
     if (const auto prefix = text_of(field(block, kPrefix)); !prefix.empty())
       header.name = fmt::format("{}/{}", prefix, header.name);
   at_ += kTarBlock;

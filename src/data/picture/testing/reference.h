@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ronde/data/picture/choose.h"
+#include "ronde/data/picture/crop_plan.h"
 #include "ronde/data/picture/jpeg/jpeg.h"
-#include "ronde/data/picture/plan.h"
 #include "ronde/data/picture/reencode.h"
 
 // The plain path that the fast one is held against: all of the picture is decoded, cut, resized, mirrored, turned,
@@ -103,7 +103,7 @@ inline std::vector<float> reference(std::string_view bytes, const PictureOptions
   const Change change =
       choose(options, header.width, header.height,
              Random(draw.seed, static_cast<std::uint64_t>(draw.epoch), static_cast<std::uint64_t>(draw.index)));
-  const Plan plan = plan_for(change.crop, header, options.resolution);
+  const CropPlan plan = plan_for(change.crop, header, options.resolution);
   const int side = options.resolution, channels = static_cast<int>(options.channels);
   Plane plane = cut_out(decode_shrunk(bytes, plan.shrink, channels), plan.window);
   plane = resized_across(plane, plan.left, plan.width, side);

@@ -6,6 +6,7 @@
 #include "ronde/report/rules/entry.h"
 #include "ronde/report/rules/slow_ranks.h"
 #include "ronde/report/run/numbers.h"
+#include "ronde/trace/fact_names.h"
 
 // Slow ranks run at a lower clock than the others.
 namespace ronde::report::rules {
@@ -17,7 +18,7 @@ constexpr double kClockFalls = 0.1;   // from the first quarter of a run to the 
 // Points of the counter "core clock" of a rank, in the window.
 std::vector<double> clocks_of(const Evidence& evidence, int rank) {
   std::vector<double> values;
-  const auto name = evidence.run.names.find("core clock");
+  const auto name = evidence.run.names.find(trace::counter_names::kCoreClock);
   const auto traced = std::ranges::find(evidence.run.ranks, rank, &trace::RankTrace::rank);
   if (!name || traced == evidence.run.ranks.end()) return values;
   for (const trace::CounterSeries& series : traced->counters)

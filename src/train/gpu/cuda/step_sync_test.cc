@@ -2,6 +2,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <gtest/gtest.h>
 
+#include "ronde/base/settings/settings.h"
 #include "ronde/comm/thread_job.h"
 #include "ronde/device/device.h"
 #include "ronde/parallel/tensor_buffer.h"
@@ -35,8 +36,9 @@ void expect_no_waiting(const std::map<std::string, std::string>& with) {
   const TrainingStream stream(session.device());
   Task task = make_task(session);
   Learner learner(session, task);
-  data::Loader loader(*task.samples, {.batch = 32, .end_epoch = 1, .pipeline = pipeline_of(session)});
-  Feed feed(loader, session, task);
+  data::Pipeline batches =
+      (data::from_source(*task.samples) | data::shuffle(0) | data::batch(32)).open(pipeline_of(session));
+  Feed feed(batches, session, task);
   for (int step = 1; step <= 16; ++step) {
     const auto batch = feed.next();
     ASSERT_TRUE(batch);

@@ -9,12 +9,12 @@ OptimizerEntry adagrad_entry() {
   return {.name = "adagrad",
           .help = "Gradients divided by the root of the sum of their squares (Duchi et al.).",
           .make =
-              [](const OptimizerGroups& groups, const Settings& settings) {
-                return make_spared<Adagrad>(groups, with_decay(AdagradOptions(0), settings));
+              [](const OptimizerGroups& groups, const OptimizerChoice& choice) {
+                return make_spared<Adagrad>(groups, with_decay(AdagradOptions(0), choice));
               },
           .make_fused =
-              [](const OptimizerGroups& groups, const Settings& settings) {
-                return make_spared<FusedAdagrad>(groups, with_decay(AdagradOptions(0), settings));
+              [](const OptimizerGroups& groups, const OptimizerChoice& choice) {
+                return make_spared<FusedAdagrad>(groups, with_decay(AdagradOptions(0), choice));
               },
           .has_fused = has_fused_adagrad,
           .is = is_a<Adagrad>,

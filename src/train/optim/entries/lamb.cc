@@ -11,8 +11,8 @@ OptimizerEntry lamb_entry() {
           "Adam with a rate for each layer, by the norms of its weights and updates, for large batches (You et al.).",
       .settings = {"optimizer.momentum", "optimizer.beta2"},
       .make =
-          [](const OptimizerGroups& groups, const Settings& settings) {
-            return make_spared<Lamb>(groups, with_decay(with_betas(LambOptions(0), settings), settings));
+          [](const OptimizerGroups& groups, const OptimizerChoice& choice) {
+            return make_spared<Lamb>(groups, with_decay(with_betas(LambOptions(0), choice), choice));
           },
       .is = is_a<Lamb>,
       .state = state_format<LambParamState>([](auto& state, const auto& see) {

@@ -11,10 +11,10 @@ OptimizerEntry lars_entry() {
           "SGD with a rate for each layer, by the norms of its weights and gradients, for large batches (You et al.).",
       .settings = {"optimizer.momentum", "optimizer.nesterov", "optimizer.trust", "optimizer.momentum_correction"},
       .make =
-          [](const OptimizerGroups& groups, const Settings& settings) {
-            const auto options = with_decay(with_momentum(LarsOptions(0), settings), settings)
-                                     .trust(settings.get<"optimizer.trust">())
-                                     .correct(settings.get<"optimizer.momentum_correction">());
+          [](const OptimizerGroups& groups, const OptimizerChoice& choice) {
+            const auto options = with_decay(with_momentum(LarsOptions(0), choice), choice)
+                                     .trust(choice.trust)
+                                     .correct(choice.momentum_correction);
             return make_spared<Lars>(groups, options);
           },
       .is = is_a<Lars>,

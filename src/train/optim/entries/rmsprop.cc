@@ -9,9 +9,9 @@ OptimizerEntry rmsprop_entry() {
           .help = "Gradients divided by the root of their mean square (Hinton), with momentum.",
           .settings = {"optimizer.momentum"},
           .make =
-              [](const OptimizerGroups& groups, const Settings& settings) {
-                const auto options = RMSpropOptions(0).momentum(settings.get<"optimizer.momentum">());
-                return make_spared<RMSprop>(groups, with_decay(options, settings));
+              [](const OptimizerGroups& groups, const OptimizerChoice& choice) {
+                const auto options = RMSpropOptions(0).momentum(choice.momentum);
+                return make_spared<RMSprop>(groups, with_decay(options, choice));
               },
           .is = is_a<RMSprop>,
           .state = state_format<torch::optim::RMSpropParamState>([](auto& state, const auto& see) {
