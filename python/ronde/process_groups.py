@@ -122,6 +122,8 @@ def _meet(_url: str = "", timeout: datetime.timedelta | None = None, **_others: 
     if not _core.running():
         _Current.began = True
         limit = f"{int((timeout or datetime.timedelta(minutes=30)).total_seconds() * 1000)}ms"
+        if "ronde.traced" in sys.modules:  # this program is recorded as it is
+            sys.modules["ronde.traced.recording"].session_begins()
         _core.start_by_launcher(limit)
         atexit.register(_core.stop, "")
     rank, size = _core.rank(), _core.size()

@@ -96,6 +96,8 @@ def step(number: int) -> None:
     >>> import ronde.trace
     >>> ronde.trace.step(0)
     """
+    if "ronde.traced" in sys.modules:  # which would count them otherwise
+        sys.modules["ronde.traced.recording"].program_counts_steps()
     _core.trace.step(number)
 
 
@@ -158,6 +160,8 @@ def record(folder: Path) -> Iterator[pathlib.Path]:
     ...     file.name
     'trace-00000.perfetto-trace'
     """
+    if "ronde.traced" in sys.modules:
+        sys.modules["ronde.traced.recording"].program_records()
     _core.trace.begin(os.fspath(folder))
     try:
         yield _core.trace.file()

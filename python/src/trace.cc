@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include <pybind11/stl.h>
@@ -8,7 +9,11 @@
 #include "parts.h"
 #include "ronde/base/error.h"
 #include "ronde/base/math/step_window.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/settings/settings.h"
+#include "ronde/base/system/clock.h"
 #include "ronde/report/export/merge.h"
+#include "ronde/trace/settings.h"
 #include "ronde/trace/span_names.h"
 #include "trace_args.h"
 #include "trace_span.h"
@@ -40,6 +45,18 @@ void instant(const py::str& name, const std::optional<py::str>& category, const 
 template <class Work>
 void with_recorder(const Work& work) {
   if (trace::Recorder* const recorder = target().recorder()) work(*recorder);
+}
+
+// Records one rank of a job without a session, as the settings trace.* ask for it. False: they do not. Ranks on one
+// node have one clock.
+bool begin_rank(int rank, int size, bool one_node) {
+  std::optional<trace::RecorderOptions> options = trace::options_from(Settings::load(Environment::of_process(), {}));
+  if (!options) return false;
+  options->rank = rank;
+  options->world_size = size;
+  target().begin(std::move(*options));
+  if (one_node && size > 1) target().recorder()->set_clock_offset(monotonic_now().count(), 0);
+  return true;
 }
 
 py::dict merge(const std::filesystem::path& source, const std::filesystem::path& output, const std::string& format,
@@ -88,7 +105,8 @@ void add_trace(py::module_& module) {
     const trace::Recorder* const recorder = target().recorder();
     return recorder ? recorder->dropped() : 0;
   });
-  part.def("begin", [](const std::filesystem::path& folder) { target().begin(folder); });
+  part.def("begin", [](const std::filesystem::path& folder) { target().begin({.folder = folder}); });
+  part.def("begin_rank", &begin_rank);
   part.def("end", [] { target().end(); });
   part.def("merge", &merge);
   add_span(part);

@@ -95,10 +95,11 @@ void TraceTarget::watch_session() {
   if (!own_) State::of_process().add_user(watch);
 }
 
-void TraceTarget::begin(const std::filesystem::path& folder) {
+void TraceTarget::begin(trace::RecorderOptions options) {
   if (recorder()) throw Error::bad_input("a trace is already being recorded to {}", recorder()->file().string());
   names_->by_object.clear();
-  own_ = std::make_unique<trace::Recorder>(trace::RecorderOptions{.folder = folder, .host = host_name()});
+  options.host = host_name();
+  own_ = std::make_unique<trace::Recorder>(std::move(options));
   attach_thread();
 }
 

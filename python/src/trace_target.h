@@ -20,8 +20,9 @@ class TraceTarget {
   // Sees to it that this thread records, if anything does. False: it does not.
   bool attach_thread();
 
-  // Records without a session. FAILS WITH: BadInput when something records already; as Recorder.
-  void begin(const std::filesystem::path& folder);
+  // Records without a session; the host's name is filled in. FAILS WITH: BadInput when something records already; as
+  // Recorder.
+  void begin(trace::RecorderOptions options);
   void end();
 
   // Nobody records any more: the recorder is about to go. Names that it has kept are forgotten, and pipelines that

@@ -6,6 +6,7 @@
 #include "ronde/base/settings/settings_list.h"
 #include "ronde/base/text/format.h"
 #include "ronde/report/rules/entry.h"
+#include "ronde/report/rules/python_program.h"
 #include "ronde/report/run/recording.h"
 #include "ronde/report/run/speed.h"
 
@@ -60,6 +61,7 @@ std::optional<Advice> try_rule(const RuleEntry& rule, const Evidence& evidence, 
   std::optional<Advice> advice = rule.find ? rule.find(evidence) : rule.find_after(evidence, found);
   if (!advice) return {};
   advice->rule = rule.name;
+  if (rules::is_python_program(evidence.facts)) rules::say_for_python(evidence, *advice);
   advice->gain = std::min(advice->gain, most_gain(rule.group, evidence.efficiency));
   return advice->gain >= kLeastGain ? std::move(advice) : std::nullopt;
 }

@@ -98,6 +98,8 @@ def init(
     trace_dir = texts.get("trace.dir", os.environ.get("RONDE_TRACE_DIR", ""))
     try:
         timelines = _timelines.settings(os.environ.get("HOROVOD_TIMELINE", ""), trace_dir)
+        if "ronde.traced" in sys.modules:  # this program is recorded as it is
+            sys.modules["ronde.traced.recording"].session_begins()
         _core.start(texts | timelines, _meeting_of(comm))
         _timelines.begun(os.environ.get("HOROVOD_TIMELINE_MARK_CYCLES", "0") == "1")
         _sets._init_process_sets(wanted)

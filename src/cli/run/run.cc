@@ -49,6 +49,13 @@ Environment::Variables settings_for_ranks(const Settings& settings) {
   return variables;
 }
 
+// A Python program whose trace is asked for is recorded as it is.
+void add_python_trace(Environment::Variables& settings, const Context& context) {
+  const std::string folder = launch::trace_python_path(own_program());
+  if (context.settings.get<"trace.dir">().empty() || folder.empty()) return;
+  settings["PYTHONPATH"] = launch::python_path(folder, context.environment.get("PYTHONPATH").value_or(""));
+}
+
 // The batch system's end of the job, for programs that want to stop in time.
 void add_deadline(Environment::Variables& settings, const Context& context) {
   using namespace std::chrono;
@@ -87,6 +94,7 @@ int start(const RunFlags& flags, const std::vector<std::string>& program, const 
                          context.environment, topology::host_name(), launch::read_whole_file);
   for (const std::string& warning : plan.placement.warnings) context.log.warn("{}", warning);
   request.settings.merge(variables_for_ranks(flags.node));
+  add_python_trace(request.settings, context);
   request.settings[launch::kJobVariable] = std::to_string(getpid());  // by which --where finds it on every node
   add_deadline(request.settings, context);
   return plan.here && flags.launcher == "auto" ? run_here(request, plan, context)

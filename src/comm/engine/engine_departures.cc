@@ -198,6 +198,7 @@ void EngineCore::finish_rounds(Deadline until) {
 
 // After all that was sent before; what has no room yet is given time, and MPI a push for what it takes for sent.
 bool EngineCore::say_goodbye(const Departure& leaving) {
+  if (peers_.mesh) peers_.mesh->stop_accepting();
   tell(leaving, /*from_node=*/true);
   tell_rest();
   if (!peers_.mesh) return true;

@@ -1,5 +1,7 @@
 #include "ronde/launch/horovod/horovod_shim.h"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "ronde/base/testing/folder.h"
@@ -28,6 +30,17 @@ TEST(HorovodShim, ThatItIsNotThereIsSaidWithWhatToDo) {
   for (const std::string& part : {empty.text() + "/bin/python/ronde/shim/horovod", empty.text() + "/shim/horovod",
                                   std::string("pip install"), std::string("--horovod")})
     EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
+TEST(HorovodShim, WhatRecordsAProgramAsItIsLiesBesideIt) {
+  const tests::Folder build, packages;
+  EXPECT_EQ(trace_python_path(build.path() / "ronde"), "") << "there is no Python package";
+  for (const auto& folder : {build.path() / "python/ronde/shim/traced", packages.path() / "ronde/shim/traced"}) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "sitecustomize.py") << "pass\n";
+  }
+  EXPECT_EQ(trace_python_path(build.path() / "ronde"), build.text() + "/python/ronde/shim/traced");
+  EXPECT_EQ(trace_python_path(packages.path() / "ronde/bin/ronde"), packages.text() + "/ronde/shim/traced");
 }
 
 TEST(HorovodShim, WhatTheUserHasOnThePathFollows) {

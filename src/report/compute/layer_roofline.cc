@@ -126,9 +126,11 @@ std::optional<LayerRoofline> layer_roofline_of(const trace::Run& run, const Wind
     roofline.whole_steps = device && !(times.device_seconds > 0);
     points.add(whole_network(facts), whole);
     roofline.layers = points.take();
+    const bool ours = !setting(facts, "program");  // a program of the user's has no settings of ours
     why_whole = device
                     ? " Its layers are not shown separately: a device runs them later than the program launches them."
-                    : " Set trace.modules=true to record its layers separately.";
+                : ours ? " Set trace.modules=true to record its layers separately."
+                       : " Its layers were not recorded.";
   }
   if (roofline.layers.empty()) return {};
   roofline.text = text_of(roofline, why_whole);

@@ -59,6 +59,14 @@ void read_job(const Json& json, JobFacts& facts) {
       if (value.is_string()) facts.settings[key] = value.get<std::string>();
 }
 
+// What of a program nobody could record: it belongs to what is to be known about the report.
+void read_not_seen(const Json& json, std::vector<std::string>& problems) {
+  const auto found = json.find("not_seen");
+  if (found == json.end() || !found->is_array()) return;
+  for (const Json& one : *found)
+    if (one.is_string()) problems.push_back("not in the trace: " + one.get<std::string>());
+}
+
 void read_layers(const Json& json, JobFacts& facts) {
   for (const Json& layer : json)
     if (layer.is_object())
@@ -134,8 +142,10 @@ JobFacts facts_of(const trace::Run& run, std::vector<std::string>& problems) {
   for (const RankTrace& rank : run.ranks) {
     hosts.insert(rank.host);
     if (facts.network.empty()) {
-      if (const Json job = read(rank, trace::metadata_names::kJob, false, problems); !job.is_null())
+      if (const Json job = read(rank, trace::metadata_names::kJob, false, problems); !job.is_null()) {
         read_job(job, facts);
+        read_not_seen(job, problems);
+      }
       if (const Json layers = read(rank, trace::metadata_names::kLayers, true, problems); !layers.is_null())
         read_layers(layers, facts);
     }

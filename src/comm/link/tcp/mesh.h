@@ -64,6 +64,8 @@ class Mesh final : public Messenger {
   bool waiting(int from, Tag tag) const override;
   SharedBuffer take(int from, Tag tag) override;
   void note(int to, std::string_view text) override;
+  // Lets nobody in any more: who connects while this rank leaves would never hear its goodbye.
+  void stop_accepting();
   // Those that we are connected with, either way; ascending.
   std::vector<int> connected() const;
   // Sends what is still to be sent, for so long.

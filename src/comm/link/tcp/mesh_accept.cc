@@ -67,6 +67,11 @@ void Mesh::pause_listening() {
   wake_within(kPause);
 }
 
+void Mesh::stop_accepting() {
+  listeners_.clear();
+  unverified_.clear();
+}
+
 void Mesh::resume_listening() {
   if (!std::exchange(paused_, false)) return;
   for (std::size_t i = 0; i < listeners_.size(); ++i) watch(EPOLL_CTL_MOD, listeners_[i].get(), kListener | i, EPOLLIN);
