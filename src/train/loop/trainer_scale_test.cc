@@ -32,7 +32,7 @@ class TrainingsAtScale : public tests::Trainings {
       const Session session(job.engine(0), settings_);
       Task task = make_task(session);
       Learner learner(session, task);
-      data::Pipeline batches = training_data(settings_, *task.samples, start.seed, rank, ranks).open({}, start);
+      data::Pipeline batches = training_data(session.options(), *task.samples, start.seed, rank, ranks).open({}, start);
       while (auto batch = batches.next_batch()) {
         learner.step(static_cast<std::int64_t>(seen.size()) + 1,
                      step_batch_of(std::move(*batch), task, session.device()));
