@@ -42,7 +42,7 @@ void add_row(Report& report, const std::string& model, Options options) {
       detail::take_turns({{"defaults", "step", [&](const auto& command) { return defaults.ask(command); }},
                           {"tuned", "step", [&](const auto& command) { return tuned.ask(command); }}},
                          {.bytes = found.at("step_bytes")}, options.turns);
-  const double before = medians[0].value(), after = medians[1].value();
+  const double before = medians[0].value().us, after = medians[1].value().us;
   // As the search itself saw it, in one job and in turns; 1: the defaults stayed.
   const double raced = found.at("default_us").get<double>() / found.at("chosen_us").get<double>();
   report.rows.push_back({{"ranks", ranks},

@@ -25,7 +25,7 @@ void add_distributed(Report& report, const Options& options, std::span<const int
   nlohmann::ordered_json row = {{"ranks", std::ssize(cpus)}, {"tensors", 1}, {"bytes", kDistributedBytes}};
   for (const char* name : detail::kDistributedPeers) row[std::string(name) + "_us"] = nullptr;
   for (std::size_t i = 0; i < heats.size(); ++i)
-    if (medians[i]) row[heats[i].name + "_us"] = *medians[i];
+    if (medians[i]) row[heats[i].name + "_us"] = medians[i]->us;
   if (row["c10d_us"].is_number()) {
     const double ours = row["c10d_us"];
     report.bars.push_back({"c10d_us", "all_reduce of 4 B by torch.distributed", ours, kMostDistributedUs, false});

@@ -239,9 +239,8 @@ std::shared_ptr<GroupCore> EngineCore::make_group_among(std::vector<int> ranks, 
   }
   const std::string title = "group " + text_of(ranks);
   const std::uint32_t own = kMostNumbers + number, slot = kMostSlots + number;
-  auto group =
-      build_group(title, std::make_shared<const std::vector<int>>(std::move(ranks)), std::move(areas),
-                  {.own = channel_of(own), .data = channel_of(slot)});
+  auto group = build_group(title, std::make_shared<const std::vector<int>>(std::move(ranks)), std::move(areas),
+                           {.own = channel_of(own), .data = channel_of(slot)});
   group->own_area = mine;
   group->number = own;
   group->slot = slot;

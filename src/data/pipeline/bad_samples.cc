@@ -29,6 +29,8 @@ void BadSamples::add(std::int64_t index, const std::string& where, const Error& 
     if (!known_.insert(index).second) return;
     count = known_.size();
   }
+  if (static_cast<std::int64_t>(count) == samples_)
+    throw Error::bad_input("none of the {} samples can be read; the last error: {}", samples_, sentence);
   if (static_cast<std::int64_t>(count) > most)
     throw Error::bad_input("{} of {} cannot be read; the last error: {}", counted(count, "sample"), samples_, sentence);
   if (say_) say_(fmt::format("skipped: {}", sentence));
