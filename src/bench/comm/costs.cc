@@ -45,7 +45,7 @@ std::vector<Kind> kinds_of(const Json& rows) {
 std::vector<std::string> columns_of(const Json& rows) {
   std::vector<std::string> columns;
   for (const auto& [key, cell] : rows.at(0).items())
-    if (key.ends_with("_us")) columns.push_back(key);
+    if (key.ends_with("_us") && !key.ends_with("p50_us") && !key.ends_with("p90_us")) columns.push_back(key);
   return columns;
 }
 

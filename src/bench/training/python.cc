@@ -15,6 +15,15 @@ constexpr double kMostUs = 3.0;  // a tensor, of 4,000
 constexpr std::size_t kDistributedBytes = 4;
 constexpr double kMostDistributedUs = 30.0;
 
+// All rows have the same columns; what a contestant does not do is null.
+nlohmann::ordered_json row_of(std::ptrdiff_t ranks, int tensors, std::size_t bytes) {
+  nlohmann::ordered_json row = {{"ranks", ranks}, {"tensors", tensors}, {"bytes", bytes}};
+  for (const char* name : detail::kSmallTensorPeers) row[std::string(name) + "_us"] = nullptr;
+  for (const char* name : detail::kDistributedPeers) row[std::string(name) + "_us"] = nullptr;
+  row["ratio_gloo"] = nullptr;
+  return row;
+}
+
 // all_reduce() of torch.distributed over our backend and over gloo.
 void add_distributed(Report& report, const Options& options, std::span<const int> cpus) {
   const auto peers = detail::start_peers(detail::distributed_entrants(cpus, options.python), options.log);
@@ -22,8 +31,7 @@ void add_distributed(Report& report, const Options& options, std::span<const int
   for (const auto& peer : peers)
     heats.push_back({peer->name(), "allreduce", [&](const auto& command) { return peer->ask(command); }});
   const auto medians = detail::take_turns(heats, {.what = "allreduce", .bytes = kDistributedBytes}, options.turns);
-  nlohmann::ordered_json row = {{"ranks", std::ssize(cpus)}, {"tensors", 1}, {"bytes", kDistributedBytes}};
-  for (const char* name : detail::kDistributedPeers) row[std::string(name) + "_us"] = nullptr;
+  nlohmann::ordered_json row = row_of(std::ssize(cpus), 1, kDistributedBytes);
   for (std::size_t i = 0; i < heats.size(); ++i)
     if (medians[i]) row[heats[i].name + "_us"] = medians[i]->us;
   if (row["c10d_us"].is_number()) {
@@ -49,8 +57,7 @@ Report run_python(const Options& options) {
     if (heats.empty() || heats[0].name != "python")
       throw Error(Error::Kind::System, "cannot use the Python package ronde: see the warning above");
     const auto medians = detail::take_turns(heats, {.what = "allreduce", .bytes = kBytes}, options.turns);
-    nlohmann::ordered_json row = {{"ranks", ranks}, {"tensors", tensors}, {"bytes", kBytes}};
-    for (const char* name : detail::kSmallTensorPeers) row[std::string(name) + "_us"] = nullptr;
+    nlohmann::ordered_json row = row_of(ranks, tensors, kBytes);
     for (std::size_t i = 0; i < heats.size(); ++i)
       if (medians[i]) row[heats[i].name + "_us"] = medians[i]->us / tensors;
     if (tensors == 4000 && row["python_us"].is_number())
