@@ -79,7 +79,7 @@ def test_an_allreduce_over_mpi(cluster, mpi, peer):
     with subprocess.Popen(words, env=cluster(2).env, **pipes) as job:
         assert job.stdout.readline() == "ready\n"
         print("allreduce f32 1048576 1 1 1", file=job.stdin, flush=True)
-        assert float(job.stdout.readline()) > 0
+        assert float(job.stdout.readline().split()[0]) > 0  # the mean; medians of single calls may follow
         # Not to its end: between hosts MPICH 4.0 over UCX's TCP sometimes never comes back from MPI_Finalize.
         job.terminate()
 
