@@ -3,11 +3,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/ronde")
+get_property(RONDE_BUILD_NAME GLOBAL PROPERTY RONDE_BUILD_NAME)
 configure_package_config_file(cmake/ronde-config.cmake.in "${PROJECT_BINARY_DIR}/ronde-config.cmake"
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/ronde-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ronde-config.cmake" "${PROJECT_BINARY_DIR}/ronde-config-version.cmake"
-              cmake/Findhwloc.cmake DESTINATION "${package_dir}")
+              cmake/Findhwloc.cmake cmake/ronde_add_plugin.cmake DESTINATION "${package_dir}")
 install(EXPORT ronde-targets NAMESPACE ronde:: DESTINATION "${package_dir}")
 
 # Debug information stays in the build folder: what is installed is stripped, archives too, which `cmake --install --strip` leaves

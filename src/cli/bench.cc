@@ -170,8 +170,8 @@ void add_flags(CLI::App& bench, BenchFlags& flags) {
       ->type_name("NAME");
   bench
       .add_option("--model", flags.model,
-                  "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar, with --device "
-                  "cuda resnet50; default: all of them")
+                  "step: resnet50, bert-base or many-small; train: mlp-wide, mlp-deep or resnet18-cifar, or any that "
+                  "model.name can be, on the samples of data.name; with --device cuda resnet50; default: all of them")
       ->type_name("NAME");
   bench
       .add_option("--batch", flags.batch,

@@ -50,6 +50,12 @@ std::string to_text(Type type, const Shape& shape) {
   return shape.empty() ? text : text + "]";
 }
 
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += fmt::format("{}{}", text.empty() ? "" : " x ", extent);
+  return text;
+}
+
 std::int64_t values_in(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t length : shape) count *= length;

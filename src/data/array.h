@@ -90,6 +90,7 @@ class Array {
 };
 
 std::string to_text(Type type, const Shape& shape);  // "u8[375,500,3]"
+std::string shape_text(const Shape& shape);          // "375 x 500 x 3"
 std::int64_t values_in(const Shape& shape);          // 1 for no dimension
 
 template <class T>

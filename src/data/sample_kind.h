@@ -16,6 +16,7 @@ enum class Target : std::uint8_t {
   Labels,  // which of the classes it has: any number of them
   Mask,    // the class of each pixel
   Input,   // itself: there is nothing besides the features
+  Values,  // numbers: regression
 };
 std::string_view name(Target target);  // "class", as data.target has it
 // FAILS WITH: BadInput.
@@ -50,6 +51,13 @@ struct SampleKind {
   // augmentation that lies beside each sample.
   bool u8 = false;
   PixelScale pixels = {};
+  // Samples of a dataset of the user's have shapes of any dimensions; then classes, channels, height and width say what
+  // they can of them.
+  Shape features_shape = {};  // as a network takes it; empty: channels, height, width
+  Shape values_shape = {};    // Values: of the numbers that are wanted
+
+  // Of one sample, as a network takes it.
+  Shape shape() const { return features_shape.empty() ? Shape{channels, height, width} : features_shape; }
 
   std::size_t values() const { return static_cast<std::size_t>(channels * height * width); }
   // How many classes a sample comes with: its own, or one a pixel, row by row.
@@ -57,8 +65,11 @@ struct SampleKind {
     if (target == Target::Mask) return static_cast<std::size_t>(height * width);
     return target == Target::Class ? 1 : 0;
   }
-  // How many flags, 1 for a label that it has and 0 for one that it has not.
-  std::size_t flag_values() const { return target == Target::Labels ? static_cast<std::size_t>(classes) : 0; }
+  // How many flags, 1 for a label that it has and 0 for one that it has not; or how many numbers are wanted.
+  std::size_t flag_values() const {
+    if (target == Target::Values) return static_cast<std::size_t>(values_in(values_shape));
+    return target == Target::Labels ? static_cast<std::size_t>(classes) : 0;
+  }
   std::size_t augmentation_values() const { return u8 ? 1 : 0; }
   std::size_t bytes() const {
     return values() * (u8     ? 1

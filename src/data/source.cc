@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = std::int64_t{1} << 32;  // of one sample: 16 GiB
 
-constexpr auto kTargets = std::to_array<std::string_view>({"class", "labels", "mask", "input"});
+constexpr auto kTargets = std::to_array<std::string_view>({"class", "labels", "mask", "input", "values"});
 
 struct Known {
   std::string_view name;

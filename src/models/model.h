@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,11 @@ struct ModelOptions {
   bool conv_bias = false;    // resnet*, unet, autoencoder: convolutions that a norm follows have biases too
   bool recompute = false;    // resnet*, unet, transformer, mlp-deep: blocks are run again in the backward pass
   NormFactory norm = batch_norm();
+  // Of one sample, for networks of a user: {64} for a row of 64 numbers. A built-in network has those above.
+  std::vector<std::int64_t> input = {}, output = {};
 };
+
+struct ModelEntry;  // entry.h
 
 // The network of that name, for inputs of shape [batch, channels, height, width], with fresh weights: the same ones
 // after the same torch::manual_seed. Names of parameters are those of torchvision for ResNets.
@@ -34,12 +39,15 @@ struct ModelOptions {
 //   lstm                         reads the rows of an image one after the other
 //   transformer                  reads patches of an image
 //   autoencoder                  gives back its input
+//   torchscript:FILE             the module in the file, with its weights (torchscript.h)
 //
+// `more`: networks of a program or a plugin, besides those that are built in.
 // FAILS WITH: BadInput for a name that is none (suggesting the nearest), an input too small, sizes that are not
 // positive, recompute for a network without blocks.
-std::shared_ptr<Network> make_model(const ModelOptions& options);
+std::shared_ptr<Network> make_model(const ModelOptions& options, std::span<const ModelEntry> more = {});
 
-std::vector<std::string> model_names();
-std::vector<std::string> model_names_with_blocks();  // those that take `recompute`
+std::vector<std::string> model_names(std::span<const ModelEntry> more = {});
+// Those that take `recompute`.
+std::vector<std::string> model_names_with_blocks(std::span<const ModelEntry> more = {});
 
 }  // namespace ronde::models

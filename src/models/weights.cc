@@ -3,14 +3,35 @@
 #include "ronde/models/safetensors.h"
 
 namespace ronde::models {
+namespace {
+
+bool is_head(const torch::Tensor& wanted, const torch::Tensor& found, std::int64_t classes) {
+  return wanted.dim() > 0 && wanted.dim() == found.dim() && wanted.size(0) == classes && found.size(0) != classes &&
+         wanted.sizes().slice(1) == found.sizes().slice(1);
+}
+
+}  // namespace
 
 void load_weights(torch::nn::Module& network, const std::filesystem::path& file) {
-  const TensorMap found = read_safetensors(file).tensors;
+  load_weights_for(0, network, file);
+}
+
+std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network,
+                                          const std::filesystem::path& file) {
+  TensorMap found = read_safetensors(file).tensors;
   TensorMap wanted = state_of(network);
+  std::vector<std::string> fresh;
   std::erase_if(wanted, [&](const auto& item) {
-    return item.first.ends_with("num_batches_tracked") && !found.contains(item.first);
+    const auto& [name, tensor] = item;
+    const auto there = found.find(name);
+    if (there == found.end()) return name.ends_with("num_batches_tracked");
+    if (classes == 0 || !is_head(tensor, there->second, classes)) return false;
+    found.erase(there);
+    fresh.push_back(name);
+    return true;
   });
   copy_values(found, wanted, file.string());
+  return fresh;
 }
 
 void save_weights(const torch::nn::Module& network, const std::filesystem::path& file) {

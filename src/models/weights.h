@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ronde/models/network.h"
 
@@ -11,6 +14,11 @@ namespace ronde::models {
 // FAILS WITH: System, BadInput: the file is broken (see safetensors.h), or its tensors are others than the network's:
 // says which. The network is then as it was.
 void load_weights(torch::nn::Module& network, const std::filesystem::path& file);
+
+// The same for a network of so many classes, where the file may be of another number: tensors that differ in nothing
+// but their first dimension, which is that number here, keep the network's own values. Returns their names.
+std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network,
+                                          const std::filesystem::path& file);
 
 // FAILS WITH: System.
 void save_weights(const torch::nn::Module& network, const std::filesystem::path& file);

@@ -29,7 +29,7 @@ Evaluation evaluate(const Session& session, const Task& task, const data::Source
   task.network->eval();
   data::Pipeline batches = evaluation_data(samples, batch, session.rank(), session.size()).open(pipeline_of(session));
   const Precision precision = parse_precision(session.options().precision);
-  Tally tally(samples.kind().target, samples.kind().classes);
+  Tally tally(samples.kind().target, samples.kind().classes, task.measures);
   Feed feed(batches, session, task);
   while (const auto all = feed.next()) {
     const StepBatch part = all->without_stand_ins();

@@ -9,7 +9,8 @@
 #include "ronde/train/limits/machine_rates.h"
 #include "ronde/train/loop/agree.h"
 #include "ronde/train/loop/resume_rules.h"
-#include "ronde/train/optim/optimizer_names.h"
+#include "ronde/train/optim/entry.h"
+#include "ronde/train/plugin/load_plugins.h"
 #include "ronde/train/session/hardware.h"
 #include "ronde/train/session/interrupt.h"
 #include "ronde/train/trainer.h"
@@ -31,9 +32,9 @@ void prepare_torch(const Settings& settings) {
 
 // When this rank fails, the others are to know why.
 template <class Work>
-int as_one_of_many(const Settings& settings, Work work) {
+int as_one_of_many(const Settings& settings, std::shared_ptr<const Registry> registry, Work work) {
   prepare_torch(settings);
-  Session session(settings);
+  Session session(settings, std::move(registry));
   try {
     require_same_settings(settings, session.world());
     return work(session);
@@ -45,11 +46,13 @@ int as_one_of_many(const Settings& settings, Work work) {
 
 }  // namespace
 
-int run_training(const Settings& settings, const Log& log) {
+int run_training(const Settings& settings, const Log& log, std::shared_ptr<const Registry> own) {
   const TrainingOptions options = training_options(settings);
-  require_optimizer(options.optimizer.name);  // before samples are looked for
+  const auto registry = with_plugins(settings, std::move(own));
+  registry->check();
+  (void)find_optimizer(options.optimizer.name, registry->optimizers);  // before samples are looked for
   const TimeLimit limit(monotonic_now(), time_left(options, std::chrono::system_clock::now()));
-  return as_one_of_many(with_consequences(settings), [&](Session& session) {
+  return as_one_of_many(with_consequences(settings), registry, [&](Session& session) {
     announce_arithmetic(session, log);
     trace_machine(session, log);  // before there is anything else to do on the node
     // Before ranks have met, and after they have failed, there is nothing to save: signals then end the process.
@@ -80,15 +83,19 @@ Settings settings_of(const CheckpointInfo& info, const std::string& origin, std:
 }  // namespace
 
 int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Settings::Flag> flags,
-                   const Environment& environment, const Log& /*log*/) {
+                   const Environment& environment, const Log& /*log*/, std::shared_ptr<const Registry> own) {
   const auto path = find_checkpoint(checkpoint);
   const Checkpoint loaded = load_checkpoint(path);
   const Settings settings = settings_of(loaded.info, path.string(), flags, environment);
-  return as_one_of_many(settings, [&](Session& session) {
+  const auto plugins = loaded.info.settings.find("plugin");
+  if (settings.get<"plugin">().empty() && plugins != loaded.info.settings.end() && !plugins->second.empty())
+    throw Error::bad_input("{} was trained with a plugin: add --plugin {}", path.string(), plugins->second);
+  return as_one_of_many(settings, with_plugins(settings, std::move(own)), [&](Session& session) {
     require_precision(parse_precision(session.options().precision), hardware_of(session));
     const Task task = make_task(session);
     models::copy_values(loaded.model, models::state_of(*task.network), path.string());
-    const Results results = results_of(evaluate(session, task, *task.held_out, session.options().batch), task.target());
+    const Results results =
+        results_of(evaluate(session, task, *task.held_out, session.options().batch), task.criterion());
     if (session.rank() != 0) return 0;
     fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
                task.held_out->name(), text_of(results, true));

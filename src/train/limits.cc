@@ -191,7 +191,7 @@ Limits find_limits(const Settings& settings, const MachineRates& machine, const 
                 .asked = variant_of(settings, machine, spread)};
   Settings other = settings;
   other.set("model.recompute", limits.asked.recompute ? "false" : "true", "limits");
-  if (can_recompute(options.model.name)) limits.other = variant_of(other, machine, spread);
+  if (can_recompute(settings)) limits.other = variant_of(other, machine, spread);
   return limits;
 }
 

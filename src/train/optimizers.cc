@@ -13,10 +13,16 @@ namespace {
 using torch::optim::Optimizer;
 using Parameters = std::vector<torch::Tensor>;
 
+std::vector<OptimizerEntry> all_entries(std::span<const OptimizerEntry> more) {
+  auto all = optimizer_entries();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 template <class Chosen>
-std::vector<std::string> names_of(const Chosen& chosen) {
+std::vector<std::string> names_of(const Chosen& chosen, std::span<const OptimizerEntry> more = {}) {
   std::vector<std::string> names;
-  for (const OptimizerEntry& entry : optimizer_entries())
+  for (const OptimizerEntry& entry : all_entries(more))
     if (chosen(entry)) names.emplace_back(entry.name);
   return names;
 }
@@ -55,10 +61,6 @@ std::string optimizer_table() {
   return lines;
 }
 
-void require_optimizer(std::string_view name) {
-  (void)find_optimizer(name);
-}
-
 std::vector<std::string> optimizers_with(std::string_view setting) {
   auto names = names_of(
       [&](const OptimizerEntry& entry) { return std::ranges::find(entry.settings, setting) != entry.settings.end(); });
@@ -69,17 +71,18 @@ std::vector<std::string> fused_optimizers() {
   return names_of(has_fused);
 }
 
-OptimizerEntry find_optimizer(std::string_view name) {
-  for (OptimizerEntry& entry : optimizer_entries())
+OptimizerEntry find_optimizer(std::string_view name, std::span<const OptimizerEntry> more) {
+  for (OptimizerEntry& entry : all_entries(more))
     if (entry.name == name) return std::move(entry);
-  const auto names = optimizer_names();
+  const auto names = names_of([](const OptimizerEntry&) { return true; }, more);
   const auto meant = nearest(name, names);
   throw Error::bad_input("optimizer.name is '{}': there is no such optimizer{}; there are {}", name,
                          meant ? " (did you mean " + *meant + "?)" : "", join(names, ", "));
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerChoice& choice, const Parameters& parameters) {
-  const OptimizerEntry entry = find_optimizer(choice.name);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerChoice& choice, const Parameters& parameters,
+                                          std::span<const OptimizerEntry> more) {
+  const OptimizerEntry entry = find_optimizer(choice.name, more);
   const bool fused = wants_fused(entry, choice.fused, parameters);
   auto made = (fused ? entry.make_fused : entry.make)(grouped(parameters, choice.spare_vectors), choice);
   set_learning_rate(*made, choice.lr);

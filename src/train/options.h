@@ -19,6 +19,7 @@ struct ModelChoice {  // model.*
   std::string name = "resnet20";
   std::string norm = "batch";
   std::string weights = {};
+  std::string freeze = {};
   std::int64_t filters = 0;
   bool conv_bias = false;
   bool channels_last = true;
@@ -73,9 +74,11 @@ struct DataChoice {
   std::string target = "class";
   std::string split = {};
   std::uint64_t split_seed = 0;
+  std::int64_t samples = 0;
   std::int64_t test_samples = 0;
   std::string shuffle = "full";
   std::int64_t window = 16;
+  std::string augment = {};
   std::string on_device = "auto";
   double mixup = 0;
   friend bool operator==(const DataChoice&, const DataChoice&) = default;
@@ -105,14 +108,17 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;
   std::int64_t sync_every = 1;
   std::int64_t noise_scale = 10;
+  std::int64_t patience = 0;
   std::uint64_t seed = 0;
   std::string device = "auto";
   std::string precision = "f32";
   std::string graph = "auto";
+  std::string loss = {};
   std::string reduce = "average";
   std::string compression = "none";
   std::string deadline = {};
   double clip_norm = 0;
+  double clip_value = 0;
   double label_smoothing = 0;
   double loss_scale = 0;
   double target_accuracy = 0;

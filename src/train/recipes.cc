@@ -1,5 +1,6 @@
 #include "ronde/train/recipes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,9 @@ std::vector<std::string> recipe_names() {
   return names;
 }
 
-Settings::Recipe find_recipe(const std::string& file_or_name) {
+namespace {
+
+Settings::Recipe read_one(const std::string& file_or_name) {
   std::error_code failure;
   const bool folder = std::filesystem::is_directory(file_or_name, failure);  // such as the output of a recipe's name
   if (!folder && std::filesystem::exists(file_or_name, failure)) {
@@ -39,6 +42,28 @@ Settings::Recipe find_recipe(const std::string& file_or_name) {
   throw Error::bad_input("no recipe file '{}' and no built-in recipe of that name{}; built-in recipes: {}",
                          file_or_name, meant ? fmt::format("; did you mean {}?", *meant) : "",
                          join(recipe_names(), ", "));
+}
+
+// `seen`: what led here.
+Settings::Recipe with_bases(Settings::Recipe recipe, std::vector<std::string> seen) {
+  const std::string base = extended_recipe(recipe.text, recipe.name);
+  if (base.empty()) return recipe;
+  seen.push_back(recipe.name);
+  // A file that is not built in lies beside the one that names it.
+  const auto beside = std::filesystem::path(recipe.name).parent_path() / base;
+  std::error_code failure;
+  const bool is_file = !recipe.name.starts_with(kBuiltIn) && std::filesystem::is_regular_file(beside, failure);
+  Settings::Recipe found = read_one(is_file ? beside.string() : base);
+  if (std::ranges::find(seen, found.name) != seen.end())
+    throw Error::bad_input("{} extends {}, which begins from it again", recipe.name, found.name);
+  recipe.bases.push_back(with_bases(std::move(found), std::move(seen)));
+  return recipe;
+}
+
+}  // namespace
+
+Settings::Recipe find_recipe(const std::string& file_or_name) {
+  return with_bases(read_one(file_or_name), {});
 }
 
 std::string recipe_name(const Settings& settings) {

@@ -8,6 +8,7 @@
 namespace ronde::train {
 
 // The recipe in a file, or the one of that name that is built in (demo, mnist, ...).
+// With `extends = "demo"` it begins from another one, of which it overrides what it sets itself.
 // FAILS WITH: BadInput when there is neither, naming those that are built in; System.
 Settings::Recipe find_recipe(const std::string& file_or_name);
 

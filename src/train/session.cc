@@ -15,6 +15,7 @@
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
 #include "ronde/train/gpu/gpu_trace.h"
+#include "ronde/train/registry.h"
 
 namespace ronde {
 namespace {
@@ -48,6 +49,7 @@ struct Session::Impl {
   bool failed = false;
   const Settings settings;
   const train::TrainingOptions asked;
+  std::shared_ptr<const train::Registry> registry = std::make_shared<const train::Registry>();
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<GpuTrace> gpu_trace;
   std::optional<trace::Scope> scope;  // of the thread that made the session
@@ -82,15 +84,23 @@ Session::Session(const Settings& settings, const std::function<void(comm::Engine
   impl_->begin(std::move(bootstrap), std::move(options), adjust);
 }
 
-Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap)
+Session::Session(const Settings& settings, std::shared_ptr<const train::Registry> registry) : Session(settings) {
+  if (registry) impl_->registry = std::move(registry);
+}
+
+Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
+                 std::shared_ptr<const train::Registry> registry)
     : impl_(std::make_unique<Impl>(settings)) {
+  if (registry) impl_->registry = std::move(registry);
   impl_->begin(std::move(bootstrap), comm::engine_options(settings), [](comm::EngineOptions&) {});
 }
 
 Session::Session(std::unique_ptr<comm::Engine> engine) : Session(std::move(engine), Settings()) {}
 
-Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings)
+Session::Session(std::unique_ptr<comm::Engine> engine, const Settings& settings,
+                 std::shared_ptr<const train::Registry> registry)
     : impl_(std::make_unique<Impl>(settings)) {
+  if (registry) impl_->registry = std::move(registry);
   impl_->engine = std::move(engine);
 }
 
@@ -139,6 +149,9 @@ const Settings& Session::settings() const {
 }
 const train::TrainingOptions& Session::options() const {
   return impl_->asked;
+}
+const train::Registry& Session::registry() const {
+  return *impl_->registry;
 }
 void Session::begin_step(std::int64_t number) const {
   impl_->engine->set_step(number);

@@ -12,6 +12,10 @@
 
 namespace ronde {
 
+namespace train {
+struct Registry;  // registry.h
+}
+
 // One rank's part in a job: meets the other ranks, and leaves them when it goes. Under `ronde run`, torchrun,
 // mpirun or srun there are as many as those say; otherwise one. What the variables RONDE_* say holds.
 //
@@ -22,13 +26,17 @@ class Session {
   // FAILS WITH: BadInput (a wrong setting), PeerLost, Timeout, System.
   Session();
   explicit Session(const Settings& settings);
+  // With what settings may name besides what is built in; nullptr: nothing.
+  Session(const Settings& settings, std::shared_ptr<const train::Registry> registry);
   // The same; `adjust` may change what the engine is made with, such as a link that is slow, for tests.
   Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust);
   // With ranks that meet in another way.
-  Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap);
+  Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
+          std::shared_ptr<const train::Registry> registry = nullptr);
   // With an engine that somebody else has made, such as one of a test whose ranks are threads.
   explicit Session(std::unique_ptr<comm::Engine> engine);
-  Session(std::unique_ptr<comm::Engine> engine, const Settings& settings);
+  Session(std::unique_ptr<comm::Engine> engine, const Settings& settings,
+          std::shared_ptr<const train::Registry> registry = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -44,6 +52,7 @@ class Session {
   comm::Group world() const;
   const Settings& settings() const;               // as they were given: ronde/base/settings/settings.h reads them
   const train::TrainingOptions& options() const;  // what they ask a training to do
+  const train::Registry& registry() const;        // what they may name besides what is built in
   // Tells the trace, and whoever asks what this rank is doing.
   void begin_step(std::int64_t number) const;
   trace::Recorder* recorder() const;  // none: trace.dir is empty

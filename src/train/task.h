@@ -1,6 +1,10 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <torch/torch.h>
 
@@ -8,9 +12,40 @@
 #include "ronde/data/source.h"
 #include "ronde/models/loss.h"
 #include "ronde/models/network.h"
+#include "ronde/train/loop/results.h"
+#include "ronde/train/registry.h"
 #include "ronde/train/session.h"
 
 namespace ronde::train {
+
+// A training of one's own: the network, the samples, the loss and what to measure. Everything else (checkpoints and
+// resuming, deadlines, precision, optimizers, schedules, ranks, GPUs, evaluation, logs, traces) is that of `ronde
+// train`, by the same settings.
+//
+//   int main(int count, char** words) {
+//     return ronde::train::run_task({.name = "mine", .network = ..., .samples = ..., .loss = ...}, count, words);
+//   }
+//
+//   $ ronde run -n 4 ./mine --train-epochs 20        # starts or continues; a recipe may come first: ./mine mine.toml
+//   $ ./mine eval ronde-output/mine                  # evaluates the newest checkpoint
+struct UserTask {
+  std::string name = {};  // also of the output folder
+  std::function<std::shared_ptr<models::Network>(const models::ModelOptions& options)> network = {};
+  std::function<data::Dataset(const Settings& settings, data::Split split)> samples = {};  // as DatasetEntry
+  data::DatasetArrays arrays = {};
+  models::Loss loss = {};                            // as LossEntry: cross entropy for classes, else mean squared error
+  std::vector<MeasureEntry> measures = {};           // as LossEntry
+  std::map<std::string, std::string> settings = {};  // what this task wants other than by default
+};
+
+// Adds network, samples and loss under the name of the task, for model.name, data.name and train.loss.
+void add_task(Registry& registry, const UserTask& task);
+
+// The main function of a program for this task. Returns the exit code, as `ronde train` does; what went wrong is said
+// on standard error, in one line.
+int run_task(const UserTask& task, int count, const char* const* words);
+
+// --- What the trainer makes of it
 
 // What a recipe is about: samples to learn from, samples held out, the network, and how wrong it is.
 struct Task {
@@ -18,13 +53,17 @@ struct Task {
   std::unique_ptr<data::Source> validation;  // none: epochs are judged by what is held out for testing
   std::unique_ptr<data::Source> held_out;    // for testing
   std::shared_ptr<models::Network> network = {};
-  models::Loss loss = {};        // summed over samples, with label smoothing: what is minimised
-  models::Loss plain_loss = {};  // summed over samples: what is reported
-  bool smoothed = false;         // the two differ
+  models::Loss loss = {};                   // summed over samples, with label smoothing: what is minimised
+  models::Loss plain_loss = {};             // summed over samples: what is reported
+  bool smoothed = false;                    // the two differ
+  bool own_loss = false;                    // they are a user's
+  std::vector<MeasureEntry> measures = {};  // a user's
   bool channels_last = false;
   bool has_norms = false;  // the network asked for norms, whatever it got
 
+  std::vector<torch::Tensor> trained() const;  // parameters that model.freeze leaves to the optimizer
   data::Target target() const { return samples->kind().target; }
+  Criterion criterion() const { return {target(), own_loss}; }
   const data::Source& after_epochs() const { return validation ? *validation : *held_out; }
 };
 
@@ -33,14 +72,18 @@ struct Task {
 Task make_task(const Session& session);
 
 // Puts the weights of the file model.weights into the network of rank 0, where there is one; others are to get them
-// from there. FAILS WITH: BadInput: no such file, or other tensors in it, says which; System.
+// from there. Of a file for another number of classes the head is left out, and the log says so.
+// FAILS WITH: BadInput: no such file, or other tensors in it, says which; System.
 void load_first_weights(const Session& session, Task& task);
 
 // A part of a batch as the network takes it. The batch must stay.
 struct Samples {
   torch::Tensor inputs;
-  torch::Tensor targets;  // classes [n]; labels [n, classes], 0 or 1; masks [n, height, width]; or the inputs
+  // Classes [n]; labels [n, classes], 0 or 1; masks [n, height, width]; numbers [n, ...]; or the inputs.
+  torch::Tensor targets;
 };
+std::vector<std::int64_t> with_samples(std::int64_t samples, const data::Shape& shape);  // [samples, ...]
+data::Shape target_shape(const data::SampleKind& kind);                                  // of the targets of one sample
 Samples samples_of(const data::Batch& batch, data::Range part, const Task& task, torch::Device device);
 
 }  // namespace ronde::train

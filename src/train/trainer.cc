@@ -26,6 +26,9 @@ namespace {
 constexpr const char* kEvaluated = "evaluated";
 constexpr const char* kMeasure = "measure";
 constexpr const char* kTested = "tested";
+// The main measure when it was best, and how many evaluations were made since: for train.patience.
+constexpr const char* kBest = "best measure";
+constexpr const char* kSinceBest = "evaluations since";
 
 void require_batch(const Session& session, const Task& task) {
   const std::int64_t batch = session.options().batch;
@@ -35,12 +38,21 @@ void require_batch(const Session& session, const Task& task) {
   require_enough_samples(session.options(), session.size());
 }
 
+// The settings of optimizer.* that a user's optimizer reads; nothing: it is a built-in one.
+std::optional<std::vector<std::string>> own_optimizer(const Session& session) {
+  for (const OptimizerEntry& entry : session.registry().optimizers)
+    if (entry.name == session.options().optimizer.name)
+      return std::vector<std::string>(entry.settings.begin(), entry.settings.end());
+  return {};
+}
+
 // What somebody has set and this training would ignore is refused, where its result would be taken for another's.
 void require_all_used(const Session& session, const Task& task, const Log& log) {
   const auto unused = unused_settings(session.settings(),
                                       {.preparation = data::preparation_of(session.options().data.name, *task.samples),
                                        .kind = task.samples->kind(),
-                                       .has_norms = task.has_norms});
+                                       .has_norms = task.has_norms,
+                                       .own_optimizer = own_optimizer(session)});
   std::vector<std::string> refused, told;
   for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
   if (!refused.empty()) throw Error::bad_input("{}; remove it", join(refused, "; "));
@@ -57,7 +69,7 @@ Mixing mixing_of(const Session& session, const Task& task) {
 std::map<std::string, std::string> facts_of(const Task& task) {
   const data::SampleKind kind = task.samples->kind();
   return {{"classes", fmt::format("{}", kind.classes)},
-          {"sample", fmt::format("{} x {} x {}", kind.channels, kind.height, kind.width)},
+          {"sample", data::shape_text(kind.shape())},
           {"training samples", fmt::format("{}", task.samples->size())}};
 }
 
@@ -73,7 +85,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       mixing_(mixing_of(session, task_)),
       learner_(session, task_),
       checkpoint_manager_(session, log, facts_of(task_)),
-      reporter_(session, log),
+      reporter_(session, log, task_.criterion()),
       totals_(session.world()),
       tested_(!task_.validation) {
   require_batch(session, task_);
@@ -92,6 +104,10 @@ void Trainer::resume() {
   if (const auto results = parse_kept_results(found->extra[kMeasure])) {
     outcome_.results = *results;
     evaluated_at_ = outcome_.steps;
+  }
+  if (const auto best = parse_kept_results(found->extra[kBest])) {
+    best_ = best->measures.front();
+    since_best_ = parse_number<std::int64_t>(found->extra[kSinceBest]).value_or(0);
   }
   learner_.restore(found->extra);
 }
@@ -129,7 +145,7 @@ bool Trainer::complete() const {
 }
 
 bool Trainer::finished() const {
-  return complete() || reached_target();
+  return complete() || reached_target() || out_of_patience();
 }
 
 bool Trainer::judged() const {
@@ -154,7 +170,9 @@ void Trainer::say_complete() const {
   if (session_.rank() != 0) return;
   const std::string folder = session_.options().output.string();
   std::string why = "is complete";
-  if (!complete()) {
+  if (!complete() && !reached_target()) {
+    why = fmt::format("has not improved for {} evaluations (train.patience)", since_best_);
+  } else if (!complete()) {
     const Measure& main = outcome_.results.measures.front();
     why = fmt::format("has reached train.target_accuracy = {} ({} {})", session_.options().target_accuracy, main.name,
                       text_of(main, 2));
@@ -189,7 +207,7 @@ void Trainer::train(data::Pipeline& batches) {
     evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1);
     const bool more = one_step(*batch, after);
     if (batch->facts.ends_epoch || !more) end_epoch(batch->facts.epoch);
-    if (!more || outcome_.stopped() || reached_target()) break;
+    if (!more || outcome_.stopped() || reached_target() || out_of_patience()) break;
   }
   if (session_.recorder()) session_.recorder()->end_step();
 }
@@ -274,10 +292,11 @@ void Trainer::end_epoch(std::int64_t epoch) {
   const auto begin = monotonic_now();
   const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.options().batch);
   outcome_.score = found.score;
-  outcome_.results = results_of(found, task_.target());
+  outcome_.results = results_of(found, task_.criterion());
   reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
   evaluated_ = true;
   evaluated_at_ = outcome_.steps;
+  note_progress();
   evaluation_time_ = monotonic_now() - begin;
   limit_.other_work_ended(monotonic_now());
 }
@@ -287,7 +306,7 @@ void Trainer::end_epoch(std::int64_t epoch) {
 void Trainer::test() {
   if (tested_ || outcome_.stopped()) return;
   const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.options().batch);
-  reporter_.test(outcome_.steps, results_of(found, task_.target()));
+  reporter_.test(outcome_.steps, results_of(found, task_.criterion()));
   tested_ = true;
   keep();
 }
@@ -295,6 +314,25 @@ void Trainer::test() {
 bool Trainer::reached_target() const {
   const double target = session_.options().target_accuracy;
   return target > 0 && outcome_.results.reached(target);
+}
+
+// Without a measure of its own the loss decides.
+void Trainer::note_progress() {
+  const Results& results = outcome_.results;
+  const Measure now = results.measures.empty()
+                          ? Measure{.key = "loss", .name = "loss", .value = results.loss, .lower_is_better = true}
+                          : results.measures.front();
+  const bool better = !best_ || (now.lower_is_better ? now.value < best_->value : now.value > best_->value);
+  since_best_ = better ? 0 : since_best_ + 1;
+  if (better) best_ = now;
+  if (out_of_patience() && session_.rank() == 0)
+    log_.info("{} has not improved for {} evaluations (train.patience): it was best at {}", best_->name, since_best_,
+              text_of(*best_, 2));
+}
+
+bool Trainer::out_of_patience() const {
+  const std::int64_t patience = session_.options().patience;
+  return patience > 0 && since_best_ >= patience;
 }
 
 void Trainer::keep() {
@@ -307,6 +345,10 @@ void Trainer::keep() {
   if (!evaluated_) state.extra[kEvaluated] = "no";
   if (evaluated_at_ == outcome_.steps) state.extra[kMeasure] = kept_text(outcome_.results);
   if (task_.validation && tested_) state.extra[kTested] = "yes";
+  if (best_) {
+    state.extra[kBest] = kept_text({.measures = {*best_}});
+    state.extra[kSinceBest] = fmt::format("{}", since_best_);
+  }
   checkpoint_manager_.keep(state, *task_.network, learner_.optimizer());
 }
 

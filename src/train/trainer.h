@@ -68,6 +68,8 @@ class Trainer {
   void end_epoch(std::int64_t epoch);
   void test();
   bool reached_target() const;
+  bool out_of_patience() const;
+  void note_progress();
   void keep();
 
   Session& session_;
@@ -89,6 +91,8 @@ class Trainer {
   std::optional<std::chrono::nanoseconds> evaluation_time_;
   TracedClock clock_;
   TracedMemory memory_{session_.device()};
+  std::optional<Measure> best_;     // the main measure when it was best,
+  std::int64_t since_best_ = 0;     // and evaluations since
   bool evaluated_ = true;           // the epoch that ended last
   std::int64_t evaluated_at_ = -1;  // the step of which outcome_.results are
   bool tested_;                     // these weights, where samples are held out for the very end

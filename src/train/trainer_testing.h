@@ -53,7 +53,7 @@ class Trainings : public testing::Test {
       for (int rank = 0; rank < ranks; ++rank)
         threads.emplace_back([&, rank] {
           try {
-            Session session(job.engine(rank, {.deterministic = true}), settings_);
+            Session session(job.engine(rank, {.deterministic = true}), settings_, registry_);
             const auto found = Trainer(session, interrupt_, Log({.level = LogLevel::Error}), limit).run();
             if (rank == 0) outcome = found;
           } catch (...) {
@@ -85,6 +85,7 @@ class Trainings : public testing::Test {
   const ronde::tests::Folder kept_;
   const std::filesystem::path folder_ = kept_.path();
   Settings settings_;
+  std::shared_ptr<const Registry> registry_;  // nullptr: nothing besides what is built in
   Interrupt interrupt_;
 };
 

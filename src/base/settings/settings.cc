@@ -44,9 +44,21 @@ std::string toml_text(const toml::node& node, const std::string& origin, const s
   throw Error::bad_input("{}: '{}' must be a string, a number or true/false", origin, key);
 }
 
-void read_table(Settings& settings, const toml::table& table, const std::string& name, const std::string& prefix) {
+constexpr const char* kExtends = "extends";  // of a recipe: the one that it begins from
+
+toml::table parsed(std::string_view text, const std::string& name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    throw Error::bad_input("{}:{}: not valid TOML: {}", name, error.source().begin.line, error.description());
+  }
+}
+
+void read_table(Settings& settings, const toml::table& table, const std::string& name, const std::string& prefix,
+                bool recipe = false) {
   for (const auto& [key, node] : table) {
     const std::string full = prefix + std::string(key.str());
+    if (recipe && full == kExtends) continue;
     if (const auto* inner = node.as_table()) {
       read_table(settings, *inner, name, full + ".");
       continue;
@@ -89,7 +101,7 @@ Settings Settings::load(const Environment& environment, std::span<const Flag> fl
   Settings settings;
   if (const auto file = config_file(environment, flags))
     settings.read_toml_text(read_file(file->path, file->origin), file->path);
-  settings.read_toml_text(recipe.text, recipe.name);
+  settings.read_recipe(recipe);
   settings.recipe_ = recipe.name;
   settings.read_environment(environment);
   for (const Flag& flag : flags) settings.set(flag.key, flag.text, flag.origin);
@@ -109,11 +121,20 @@ void Settings::read_environment(const Environment& environment) {
 }
 
 void Settings::read_toml_text(std::string_view text, const std::string& name) {
-  try {
-    read_table(*this, toml::parse(text, name), name, "");
-  } catch (const toml::parse_error& error) {
-    throw Error::bad_input("{}:{}: not valid TOML: {}", name, error.source().begin.line, error.description());
-  }
+  read_table(*this, parsed(text, name), name, "");
+}
+
+void Settings::read_recipe(const Recipe& recipe) {
+  for (const Recipe& base : recipe.bases) read_recipe(base);
+  const toml::table table = parsed(recipe.text, recipe.name);
+  if (!recipe.name.empty()) recipes_.push_back(recipe.name);
+  read_table(*this, table, recipe.name, "", /*recipe=*/true);
+}
+
+std::string extended_recipe(std::string_view text, const std::string& name) {
+  const toml::table table = parsed(text, name);
+  const toml::node* node = table.get(kExtends);
+  return node ? toml_text(*node, fmt::format("{}:{}", name, node->source().begin.line), kExtends) : std::string();
 }
 
 void Settings::set(std::string_view key, std::string_view text, const std::string& origin) {

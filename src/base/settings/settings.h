@@ -41,6 +41,12 @@ auto value_type() {
 
 }  // namespace detail
 
+// A TOML text of settings, and what errors call it. It overrides its bases, the later ones the earlier ones.
+struct SettingsRecipe {
+  std::string text = {}, name = {};
+  std::vector<SettingsRecipe> bases = {};
+};
+
 // The values of all settings, each with where it came from. A later source overrides an earlier one:
 // default, TOML file, recipe, environment, flag.
 //
@@ -63,10 +69,7 @@ class Settings {
 
   Settings();  // all defaults
 
-  // A TOML text of settings, and what errors call it.
-  struct Recipe {
-    std::string text, name;
-  };
+  using Recipe = SettingsRecipe;
 
   // Defaults, then the TOML file that `config` names, then the recipe, then the environment, then the flags.
   static Settings load(const Environment& environment, std::span<const Flag> flags, const Recipe& recipe = {});
@@ -79,6 +82,7 @@ class Settings {
   void read_environment(const Environment& environment);
   // `name` is what errors call the text: the file that it came from.
   void read_toml_text(std::string_view text, const std::string& name);
+  void read_recipe(const Recipe& recipe);
   void set(std::string_view key, std::string_view text, const std::string& origin);
 
   template <detail::Key Name>
@@ -89,6 +93,7 @@ class Settings {
 
   // What errors call the recipe that load() was given; empty: none.
   const std::string& recipe() const { return recipe_; }
+  const std::vector<std::string>& recipes() const { return recipes_; }  // that one, and those that it begins from
 
   // In the order of kSettings.
   const std::vector<Entry>& entries() const { return entries_; }
@@ -96,7 +101,12 @@ class Settings {
  private:
   std::vector<Entry> entries_;
   std::string recipe_;
+  std::vector<std::string> recipes_;
 };
+
+// Which recipe a recipe begins from: its key `extends`; empty: none. `name` is what errors call the text.
+// FAILS WITH: BadInput for a text that is no TOML, or a value that is no text.
+std::string extended_recipe(std::string_view text, const std::string& name);
 
 // docs/settings.md, made from the list.
 std::string settings_as_markdown();

@@ -17,6 +17,9 @@ std::string_view trim(std::string_view text);
 // "a|b|c" by '|' gives {"a", "b", "c"}; empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+// Whether the whole of `text` is what `pattern` says, in which * stands for any letters.
+bool matches(std::string_view pattern, std::string_view text);
+
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 
 // The number that the whole of a text is; nothing when any of it is something else.

@@ -44,5 +44,24 @@ TEST(Text, SuggestsOnlyWhatMayBeMeant) {
   EXPECT_EQ(nearest("x", {}), std::nullopt);
 }
 
+TEST(Text, PatternsHaveStars) {
+  EXPECT_TRUE(matches("forward", "forward"));
+  EXPECT_FALSE(matches("forward", "forward "));
+  EXPECT_FALSE(matches("forward", "forwar"));
+  EXPECT_TRUE(matches("wait*", "wait"));
+  EXPECT_TRUE(matches("wait*", "wait for input"));
+  EXPECT_FALSE(matches("wait*", "await"));
+  EXPECT_TRUE(matches("*.conv1", "layer1.0.conv1"));
+  EXPECT_FALSE(matches("*.conv1", "layer1.0.conv1.weight"));
+  EXPECT_TRUE(matches("layer*.conv*", "layer1.0.conv1"));
+  EXPECT_TRUE(matches("a*b*c", "a-b-b-c-c"));
+  EXPECT_FALSE(matches("a*b*c", "a-c-b"));
+  EXPECT_TRUE(matches("*ab", "aab"));
+  EXPECT_TRUE(matches("**", ""));
+  EXPECT_TRUE(matches("", ""));
+  EXPECT_FALSE(matches("", "a"));
+  EXPECT_FALSE(matches("[a]", "a")) << "only * has a meaning of its own";
+}
+
 }  // namespace
 }  // namespace ronde

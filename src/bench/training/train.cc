@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kUsualBatch = 32;
 constexpr const char* kVariants[] = {"alone", "alone_arena", "ours", "ours_after"};
 
 struct Case {
@@ -23,7 +24,7 @@ struct Case {
   int batch;
 };
 
-// Those of the promises; another network or batch, when the user asks for it.
+// Those of the promises; another batch, or any network that settings may name, when the user asks for it.
 std::vector<Case> cases_of(const Options& options) {
   std::vector<Case> cases;
   for (const auto& one : detail::kTrainCases) {
@@ -33,9 +34,11 @@ std::vector<Case> cases_of(const Options& options) {
         cases, [&](const Case& seen) { return seen.model == wanted.model && seen.batch == wanted.batch; });
     if (!twice) cases.push_back(wanted);
   }
-  if (cases.empty())
-    throw Error::bad_input("--model {}: this benchmark supports mlp-wide, mlp-deep and resnet18-cifar", options.model);
-  return cases;
+  if (!cases.empty()) return cases;
+  if (options.compare)
+    throw Error::bad_input("--compare: the other libraries train only mlp-wide, mlp-deep and resnet18-cifar, not {}",
+                           options.model);
+  return {{options.model, options.batch > 0 ? options.batch : kUsualBatch}};
 }
 
 detail::Entrant our_variant(const char* variant, std::span<const int> cpus, const Case& one, Options options) {

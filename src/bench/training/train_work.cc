@@ -12,7 +12,6 @@
 #include "ronde/bench/detail/lent.h"
 #include "ronde/bench/detail/serve.h"
 #include "ronde/bench/machine/pss.h"
-#include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/tensor_buffer.h"
 #include "ronde/trace/span_names.h"
@@ -21,15 +20,7 @@ namespace ronde::bench::detail {
 namespace {
 
 constexpr double kLearningRate = 0.01;
-constexpr std::int64_t kClasses = 10;
 constexpr int kWatchedSteps = 5;  // the first ones still find their memory
-
-models::ModelOptions model_options(const std::string& name) {
-  if (name == "resnet20")  // as recipes/demo.toml has it
-    return {.name = name, .classes = kClasses, .channels = 1, .height = 20, .width = 20};
-  if (name == "resnet18-cifar") return {.name = name, .classes = kClasses, .channels = 3, .height = 32, .width = 32};
-  return {.name = name, .classes = kClasses, .channels = 1, .height = 28, .width = 28};
-}
 
 }  // namespace
 
@@ -48,20 +39,13 @@ TrainWork::TrainWork(const RankOptions& options, std::shared_ptr<comm::Bootstrap
     engine_options.recorder = recorder_.get();
     engine_ = std::make_unique<comm::Engine>(std::make_unique<Lent>(bootstrap_), std::move(engine_options));
   }
-  torch::manual_seed(0);  // every rank begins with the same weights
-  const models::ModelOptions model = model_options(options.model);
-  network_ = models::make_model(model);
-  models::to_channels_last(*network_);
-  torch::manual_seed(static_cast<std::uint64_t>(bootstrap_->rank()) + 1);
-  inputs_ = torch::randn({options.batch, model.channels, model.height, model.width});
-  if (model.channels > 1) inputs_ = inputs_.contiguous(torch::MemoryFormat::ChannelsLast);
-  labels_ = torch::randint(kClasses, {options.batch}, torch::kLong);
-  sgd_ = std::make_unique<torch::optim::SGD>(network_->parameters(), kLearningRate);
+  work_ = workload_of(options, bootstrap_->rank());
+  sgd_ = std::make_unique<torch::optim::SGD>(work_.network->parameters(), kLearningRate);
   if (!ours) return;
   memory_ = std::make_unique<parallel::GradientMemory>(
-      *engine_, parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(network_->parameters())});
+      *engine_, parallel::GradientMemoryOptions{.sizes = parallel::sizes_of(work_.network->parameters())});
   optimizer_ = std::make_unique<parallel::DistributedOptimizer>(
-      *sgd_, parallel::named(*network_), engine_->world(),
+      *sgd_, parallel::named(*work_.network), engine_->world(),
       parallel::DistributedOptions{.overlap = options.variant != "ours_after"});
 }
 
@@ -109,7 +93,7 @@ void TrainWork::step() {
   torch::Tensor loss;
   {
     RONDE_SPAN(trace::span_names::kForward);
-    loss = torch::nn::functional::cross_entropy(network_->forward(inputs_), labels_);
+    loss = work_.loss(work_.network->forward(work_.inputs), work_.targets);
   }
   {
     RONDE_SPAN(trace::span_names::kBackward);
@@ -133,7 +117,8 @@ double TrainWork::worst(double mine) {
 void TrainWork::check_weights() {
   const torch::NoGradGuard no_grad;
   double sum = 0.0;
-  for (const torch::Tensor& weights : network_->parameters()) {  // in place: tensors of its own would count as memory
+  for (const torch::Tensor& weights :
+       work_.network->parameters()) {  // in place: tensors of its own would count as memory
     const auto* values = weights.const_data_ptr<float>();
     for (std::int64_t i = 0; i < weights.numel(); ++i) sum += std::abs(static_cast<double>(values[i]));
   }

@@ -9,8 +9,8 @@
 
 #include "ronde/bench/comm/rank.h"
 #include "ronde/bench/detail/command.h"
+#include "ronde/bench/training/workload.h"
 #include "ronde/comm/engine.h"
-#include "ronde/models/network.h"
 #include "ronde/parallel/distributed_optimizer.h"
 #include "ronde/parallel/gradient_scope.h"
 #include "ronde/trace/span.h"
@@ -52,8 +52,7 @@ class TrainWork {
   std::int64_t steps_ = 0;
   std::unique_ptr<comm::Engine> engine_;              // none: alone
   std::unique_ptr<parallel::GradientMemory> memory_;  // none: alone
-  std::shared_ptr<models::Network> network_;
-  torch::Tensor inputs_, labels_;
+  Workload work_;
   std::unique_ptr<torch::optim::SGD> sgd_;
   std::unique_ptr<parallel::DistributedOptimizer> optimizer_;
 };

@@ -39,6 +39,25 @@ class Part : public Source {
   const Order order_;
 };
 
+class First : public Source {
+ public:
+  First(std::unique_ptr<Source> whole, std::int64_t samples) : whole_(std::move(whole)), samples_(samples) {}
+
+  std::string name() const override { return whole_->name(); }
+  SampleKind kind() const override { return whole_->kind(); }
+  std::int64_t size() const override { return samples_; }
+  bool filled_once() const override { return whole_->filled_once(); }
+  const StoredParts* stored() const override { return whole_->stored(); }
+  std::int64_t stored_index(std::int64_t index) const override { return whole_->stored_index(index); }
+  void read(std::int64_t index, std::int64_t epoch, const SampleSpace& into) const override {
+    whole_->read(index, epoch, into);
+  }
+
+ private:
+  const std::unique_ptr<Source> whole_;
+  const std::int64_t samples_;
+};
+
 // The samples of a stored source whose keys fall into a share: the same ones when others are added.
 class PartByKey : public Source {
  public:
@@ -123,6 +142,22 @@ Cuts cut(const Shares& shares, std::int64_t samples) {
 
 std::unique_ptr<Source> part_of(std::unique_ptr<Source> whole, Range places, std::uint64_t seed) {
   return std::make_unique<Part>(std::move(whole), places, seed);
+}
+
+std::unique_ptr<Source> first_of(std::unique_ptr<Source> whole, std::int64_t samples) {
+  return std::make_unique<First>(std::move(whole), samples);
+}
+
+Parts divided(const std::function<std::unique_ptr<Source>(Split)>& open, std::string_view split,
+              std::uint64_t split_seed) {
+  if (split.empty()) return {.train = open(Split::Train), .validation = nullptr, .test = open(Split::Test)};
+  const Shares shares = parse_shares(split);
+  auto whole = open(Split::Train);
+  const Cuts cuts = cut(shares, whole->size());
+  Parts parts{.train = part_of(std::move(whole), cuts.train, split_seed), .validation = nullptr, .test = nullptr};
+  if (shares.validation > 0) parts.validation = part_of(open(Split::Train), cuts.validation, split_seed);
+  parts.test = shares.test > 0 ? part_of(open(Split::Train), cuts.test, split_seed) : open(Split::Test);
+  return parts;
 }
 
 Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -44,5 +45,14 @@ struct Parts {
 // source that has such samples already; as open_source().
 Parts open_parts(const SourceOptions& options, std::int64_t test_samples, std::string_view split,
                  std::uint64_t split_seed = 0);
+
+// The first samples of a source, as a source of their own. REQUIRES: there are so many.
+std::unique_ptr<Source> first_of(std::unique_ptr<Source> whole, std::int64_t samples);
+
+// The same of samples that somebody else opens: `open` gives those for training or those for testing, which may be
+// called several times. Their places decide, as for samples that are generated. A share for testing is taken from the
+// samples for training, and `open` is then not asked for others.
+Parts divided(const std::function<std::unique_ptr<Source>(Split)>& open, std::string_view split,
+              std::uint64_t split_seed);
 
 }  // namespace ronde::data

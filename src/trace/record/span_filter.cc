@@ -7,28 +7,6 @@
 
 namespace ronde::trace::detail {
 
-// By the last * alone: what an earlier one stands for never has to be looked at again, since a shorter match of the
-// texts before leaves more for those after.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t at = 0, in_pattern = 0;
-  std::size_t star = std::string_view::npos, star_at = 0;  // the last *, and where the text after it is tried
-  while (at < text.size()) {
-    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
-      star = in_pattern++;
-      star_at = at;
-    } else if (in_pattern < pattern.size() && pattern[in_pattern] == text[at]) {
-      ++in_pattern;
-      ++at;
-    } else if (star != std::string_view::npos) {
-      in_pattern = star + 1;
-      at = ++star_at;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
-}
-
 SpanFilter::SpanFilter(std::string_view patterns) {
   if (trim(patterns).empty()) return;
   for (const std::string_view part : split(patterns, ',')) {

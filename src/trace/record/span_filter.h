@@ -22,7 +22,4 @@ class SpanFilter {
   std::vector<std::string> wanted_, unwanted_;
 };
 
-// Whether the whole of `text` is what `pattern` says.
-bool matches(std::string_view pattern, std::string_view text);
-
 }  // namespace ronde::trace::detail

@@ -17,7 +17,9 @@ using models::TensorMap;
 using torch::optim::Optimizer;
 
 // FAILS WITH: BadInput for an optimizer that is none of those in the registry.
-std::shared_ptr<const StateFormat> format_of(const Optimizer& optimizer) {
+std::shared_ptr<const StateFormat> format_of(const Optimizer& optimizer, std::span<const OptimizerEntry> more) {
+  for (const OptimizerEntry& entry : more)
+    if (entry.is(optimizer)) return entry.state;
   for (const OptimizerEntry& entry : optimizer_entries())
     if (entry.is(optimizer)) return entry.state;
   throw Error::bad_input("cannot save the state of this optimizer; supported are {}", join(optimizer_names(), ", "));
@@ -43,10 +45,11 @@ std::vector<std::pair<std::string, torch::Tensor>> named(const Optimizer& optimi
 
 }  // namespace
 
-TensorMap state_tensors(const Optimizer& optimizer, const NamedParameters& parameters) {
+TensorMap state_tensors(const Optimizer& optimizer, const NamedParameters& parameters,
+                        std::span<const OptimizerEntry> more) {
   TensorMap tensors;
   if (const Fused* known = fused(optimizer)) known->settle();
-  const auto format = format_of(optimizer);
+  const auto format = format_of(optimizer, more);
   for (const auto& [name, parameter] : named(optimizer, parameters)) {
     const auto at = optimizer.state().find(parameter.unsafeGetTensorImpl());
     if (at != optimizer.state().end()) format->save(*at->second, name, tensors);
@@ -55,8 +58,8 @@ TensorMap state_tensors(const Optimizer& optimizer, const NamedParameters& param
 }
 
 void restore_state(Optimizer& optimizer, const NamedParameters& parameters, const TensorMap& tensors,
-                   const std::string& source) {
-  const auto format = format_of(optimizer);
+                   const std::string& source, std::span<const OptimizerEntry> more) {
+  const auto format = format_of(optimizer, more);
   const auto known = named(optimizer, parameters);
   TensorMap wanted;
   for (const auto& [name, parameter] : known) format->expect(name, parameter, tensors, wanted);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 
+#include "ronde/base/error.h"
 #include "ronde/train/meter.h"
 
 namespace ronde::train {
@@ -48,7 +49,8 @@ std::vector<ClassCount> mask_counts(const torch::Tensor& outputs, const torch::T
   return counts_from(counted(found.masked_select(found.eq(there))), counted(found), counted(there));
 }
 
-Tally::Tally(Target target, std::int64_t classes) : target_(target), classes_(classes) {
+Tally::Tally(Target target, std::int64_t classes, std::vector<MeasureEntry> measures)
+    : target_(target), classes_(classes), measures_(std::move(measures)), sums_(measures_.size()) {
   if (target == Target::Labels || target == Target::Mask) mine_.classes.resize(static_cast<std::size_t>(classes));
 }
 
@@ -56,6 +58,7 @@ void Tally::add(const torch::Tensor& outputs, const torch::Tensor& targets, doub
   const torch::NoGradGuard no_grad;
   const std::int64_t samples = outputs.size(0);
   if (samples == 0) return;
+  add_measures(outputs, targets);
   if (mine_.classes.empty()) {
     mine_.score += score_of(target_, outputs, targets, loss / static_cast<double>(samples));
     return;
@@ -71,6 +74,7 @@ void Tally::add(const torch::Tensor& outputs, const torch::Tensor& targets, doub
 Evaluation Tally::together(const comm::Group& group) {
   Evaluation all;
   all.score = sum_over(group, "evaluation", mine_.score);
+  sum_measures(group, all);
   if (mine_.classes.empty()) return all;
   all.classes = mine_.classes;
   static_assert(sizeof(ClassCount) == 3 * sizeof(std::int64_t));
@@ -85,6 +89,31 @@ Evaluation Tally::together(const comm::Group& group) {
   }
   if (target_ == Target::Labels) gather_scores(group, all.average_precision);
   return all;
+}
+
+void Tally::add_measures(const torch::Tensor& outputs, const torch::Tensor& targets) {
+  for (std::size_t i = 0; i < measures_.size(); ++i) {
+    const torch::Tensor each = measures_[i].each(outputs.to(torch::kFloat32), targets);
+    if (each.sizes() != torch::IntArrayRef{outputs.size(0)})
+      throw Error::bad_input("the measure '{}' must give a number for each of the {} samples, but it has shape {}",
+                             measures_[i].key, outputs.size(0), c10::str(each.sizes()));
+    sums_[i] += each.to(torch::kFloat64).sum().item<double>();
+  }
+}
+
+void Tally::sum_measures(const comm::Group& group, Evaluation& all) {
+  if (measures_.empty()) return;
+  std::vector<double> sums = sums_;
+  group.run({.name = "measures of the evaluation", .input = comm::buffer_of(std::span<double>(sums))});
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const MeasureEntry& entry = measures_[i];
+    const double mean = all.score.samples == 0 ? 0 : sums[i] / static_cast<double>(all.score.samples);
+    all.own.push_back({.key = entry.key,
+                       .name = entry.name.empty() ? entry.key : entry.name,
+                       .value = entry.finish ? entry.finish(mean) : mean,
+                       .percent = entry.percent,
+                       .lower_is_better = !entry.higher_is_better});
+  }
 }
 
 // Rank 0 sorts, and tells the others: micro, macro, and one number a class, none for a class that no sample has.

@@ -8,6 +8,7 @@
 #include "ronde/comm/group.h"
 #include "ronde/data/source.h"
 #include "ronde/train/loop/results.h"
+#include "ronde/train/registry.h"
 
 namespace ronde::train {
 
@@ -17,7 +18,7 @@ namespace ronde::train {
 // them, three times as much for all.
 class Tally {
  public:
-  Tally(data::Target target, std::int64_t classes);
+  Tally(data::Target target, std::int64_t classes, std::vector<MeasureEntry> measures = {});
 
   // `loss`: summed over the samples. Outputs and targets as models::Loss takes them.
   void add(const torch::Tensor& outputs, const torch::Tensor& targets, double loss);
@@ -26,10 +27,14 @@ class Tally {
   Evaluation together(const comm::Group& group);
 
  private:
+  void add_measures(const torch::Tensor& outputs, const torch::Tensor& targets);
+  void sum_measures(const comm::Group& group, Evaluation& all);
   void gather_scores(const comm::Group& group, AveragePrecision& found);
 
   const data::Target target_;
   const std::int64_t classes_;
+  const std::vector<MeasureEntry> measures_;
+  std::vector<double> sums_;  // of measures_, over samples
   Evaluation mine_;
   std::vector<float> scores_;        // labels: rows of classes_
   std::vector<std::uint8_t> flags_;  // the same

@@ -10,12 +10,6 @@
 namespace ronde::train::detail {
 namespace {
 
-std::vector<std::int64_t> target_shape(const data::SampleKind& kind, std::int64_t samples) {
-  if (kind.target == data::Target::Labels) return {samples, kind.classes};
-  if (kind.target == data::Target::Mask) return {samples, kind.height, kind.width};
-  return {samples};
-}
-
 torch::MemoryFormat format_of(bool channels_last) {
   return channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
 }
@@ -36,7 +30,7 @@ void DeviceSlot::make_room(const data::Batch& batch) {
   if (batch.size() <= room_) return;
   const std::int64_t room = batch.size();
   const auto on = [&](torch::ScalarType type) { return torch::device(options_.device).dtype(type); };
-  const std::vector<std::int64_t> shape = {room, kind.channels, kind.height, kind.width};
+  const auto shape = with_samples(room, kind.shape());
   const bool last = kind.layout == data::Layout::ChannelsLast;
   if (kind.u8) {
     came_ = torch::empty({room * static_cast<std::int64_t>(kind.values())}, on(torch::kUInt8));
@@ -46,8 +40,8 @@ void DeviceSlot::make_room(const data::Batch& batch) {
     came_ = torch::empty(shape, on(kind.bf16 ? torch::kBFloat16 : torch::kFloat32).memory_format(format_of(last)));
   }
   if (kind.target != data::Target::Input)
-    targets_ = torch::empty(target_shape(kind, room),
-                            on(kind.target == data::Target::Labels ? torch::kFloat32 : torch::kInt64));
+    targets_ = torch::empty(with_samples(room, target_shape(kind)),
+                            on(kind.flag_values() > 0 ? torch::kFloat32 : torch::kInt64));
   if (options_.mixup > 0) {
     shares_ = torch::empty({room}, on(torch::kFloat32));
     others_ = torch::arange(room, on(torch::kInt64)).bitwise_xor(1);
@@ -104,7 +98,7 @@ void DeviceSlot::fill(data::Batch batch, const device::Stream& copies) {
   const auto samples = static_cast<std::size_t>(batch_->size());
   if (samples > 0) {
     fill_inputs(*batch_, copies);
-    if (kind.target == data::Target::Labels)
+    if (kind.flag_values() > 0)
       copy(targets_, batch_->flags().data(), batch_->flags().size_bytes(), copies);
     else if (kind.target != data::Target::Input)
       copy(targets_, batch_->classes().data(), batch_->classes().size_bytes(), copies);

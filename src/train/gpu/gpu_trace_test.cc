@@ -23,7 +23,7 @@ std::vector<const trace::Lane*> device_lanes(const trace::Run& run) {
 }
 
 TEST(GpuSpans, BecomeRowsOfTheDevice) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const std::int64_t now = monotonic_now().count();
   {
     trace::Recorder recorder({.folder = folder.path()});
@@ -59,7 +59,7 @@ TEST(GpuSpans, BecomeRowsOfTheDevice) {
 // A CUPTI buffer is handed over at once; the smallest memory must not lose any of it.
 TEST(GpuSpans, ABurstIsNotDropped) {
   constexpr std::int64_t kSpans = 40'000;
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   {
     trace::Recorder recorder({.folder = folder.path(), .bytes = 1 << 20});
     GpuSpans spans(recorder);
@@ -78,7 +78,7 @@ TEST(GpuSpans, ABurstIsNotDropped) {
 
 TEST(GpuTrace, WhereItCannotBeHadALineSaysWhy) {
   if (device::why_no_activity().empty()) GTEST_SKIP() << "it can be had here";
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   std::ostringstream text;
   trace::Recorder recorder({.folder = folder.path()});
   EXPECT_EQ(GpuTrace::start(recorder, 0, Log({.stream = &text})), nullptr);
@@ -88,7 +88,7 @@ TEST(GpuTrace, WhereItCannotBeHadALineSaysWhy) {
 
 TEST(GpuTrace, OnlyStepsOfTheWindowAreSeen) {
   if (const std::string why = device::why_no_activity(); !why.empty()) GTEST_SKIP() << why;
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const device::Stream stream(0);
   const device::PinnedBuffer host(1 << 20);
   const device::DeviceBuffer there(0, 1 << 20);

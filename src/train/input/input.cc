@@ -5,14 +5,36 @@
 #include "ronde/data/settings.h"
 #include "ronde/data/tools/advice.h"
 #include "ronde/train/input/device_input.h"
+#include "ronde/train/registry.h"
 
 namespace ronde::train {
 
-data::Parts open_data(const Session& session) {
+namespace {
+
+// The first so many of them; 0: all.
+std::unique_ptr<data::Source> source_of(const DatasetEntry& entry, const Session& session, data::Split split) {
+  const TrainingOptions& options = session.options();
+  auto source = data::source_of(entry.samples(session.settings(), split), entry.arrays, options.seed);
+  const bool train = split == data::Split::Train;
+  const std::int64_t wanted = train ? options.data.samples : options.data.test_samples;
+  if (wanted == 0 || wanted == source->size()) return source;
+  if (wanted > source->size())
+    throw Error::bad_input("{} is {}, but '{}' has {} samples", train ? "data.samples" : "data.test_samples", wanted,
+                           entry.name, source->size());
+  return data::first_of(std::move(source), wanted);
+}
+
+// Of a dataset of the user's, shared out as data.split says.
+data::Parts parts_of(const DatasetEntry& entry, const Session& session) {
+  const auto open = [&](data::Split split) { return source_of(entry, session, split); };
+  return data::divided(open, session.options().data.split, session.options().data.split_seed);
+}
+
+data::Parts open_known(const Session& session) {
   const TrainingOptions& options = session.options();
   const auto open = [&] {
     auto source = data::source_options(session.settings(), Environment::of_process(), options.data.name);
-    source.picture.u8 = augments_on_device(options, session.device());
+    source.picture.u8 = augments_on_device(options, session.device()) && options.data.augment.empty();
     if (options.model.channels_last) source.picture.layout = data::Layout::ChannelsLast;
     return data::open_parts(source, options.data.test_samples, options.data.split, options.data.split_seed);
   };
@@ -30,6 +52,17 @@ data::Parts open_data(const Session& session) {
   }
   if (session.size() > 1) session.world().barrier().wait();
   return parts ? std::move(*parts) : open();
+}
+
+}  // namespace
+
+data::Parts open_data(const Session& session) {
+  const TrainingOptions& options = session.options();
+  const auto augmentations = find_augmentations(session.registry(), options.data.augment);
+  const DatasetEntry* own = find_dataset(session.registry(), options.data.name);
+  data::Parts parts = own ? parts_of(*own, session) : open_known(session);
+  if (!augmentations.empty()) parts.train = data::augmented(std::move(parts.train), augmentations, options.seed);
+  return parts;
 }
 
 data::PipelineOptions pipeline_of(const Session& session) {

@@ -198,7 +198,7 @@ TEST(Limits, ReadsAsTextAndAsJson) {
 }
 
 TEST(Stored, BytesOfFilesASample) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   std::ofstream(folder.path() / "a") << std::string(1000, 'x');
   std::filesystem::create_directory(folder.path() / "b");
   std::ofstream(folder.path() / "b" / "c") << std::string(500, 'x');

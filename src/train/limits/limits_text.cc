@@ -107,8 +107,8 @@ std::string bytes_text(double bytes) {
 
 std::string to_text(const Limits& limits) {
   const DryRun& known = limits.asked.known;
-  return fmt::format("{}: {} parameters, {} x {} x {} inputs, batch {} on {}; {}{}\n\n{}\n{}{}{}", limits.model,
-                     known.parameters, known.kind.channels, known.kind.height, known.kind.width, limits.batch,
+  return fmt::format("{}: {} parameters, {} inputs, batch {} on {}; {}{}\n\n{}\n{}{}{}", limits.model, known.parameters,
+                     data::shape_text(known.kind.shape()), limits.batch,
                      limits.spread.ranks == 1 ? "1 rank" : fmt::format("{} ranks", limits.spread.ranks),
                      limits.machine.name, limits.asked.recompute ? ", model.recompute" : "", memory_text(limits),
                      speeds_text(limits), limits.other ? "\n" : "", other_text(limits));

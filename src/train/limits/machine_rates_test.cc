@@ -65,7 +65,7 @@ class RatesOfThreads : public testing::Test {
     log_ = lines.str();
   }
 
-  const tests::Folder folder_;
+  const ronde::tests::Folder folder_;
   Environment environment_{{"XDG_CACHE_HOME", folder_.path().string()}};
   std::atomic<int> measured_{0}, inside_{0}, least_inside_{1000};
   MachineRates rates_{.name = "fake", .f32 = 1.5, .memory_gb_s = 20};

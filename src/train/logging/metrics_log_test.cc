@@ -16,7 +16,7 @@ struct MetricsLogTest : testing::Test {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  const tests::Folder kept;
+  const ronde::tests::Folder kept;
   const std::filesystem::path folder = kept.path(), file = folder / "new" / "log.jsonl";
 };
 

@@ -49,8 +49,8 @@ struct Reporter::Files {
   }
 };
 
-Reporter::Reporter(const Session& session, Log log)
-    : session_(session), target_(data::parse_target(session.options().data.target)), log_(std::move(log)) {}
+Reporter::Reporter(const Session& session, Log log, const Criterion& criterion)
+    : session_(session), criterion_(criterion), log_(std::move(log)) {}
 Reporter::~Reporter() = default;
 
 void Reporter::begin(std::optional<std::int64_t> done, std::int64_t epoch, std::int64_t steps_per_epoch) {
@@ -92,7 +92,7 @@ void Reporter::show_progress() {
       .epochs = epochs,
       .step = steps_ - epoch_ * steps_per_epoch_,
       .steps = steps_per_epoch_,
-      .results = results_of(epoch_score_, target_),
+      .results = results_of(epoch_score_, criterion_),
       .rates = pace_.rates(),
       .left = pace_.time_for(steps_left(steps_, epochs * steps_per_epoch_, session_.options().steps) * batch)});
 }
@@ -106,7 +106,7 @@ std::vector<Metric> Reporter::with_noise(std::vector<Metric> line) const {
 void Reporter::write_step(std::int64_t number, double learning_rate) {
   written_at_ = now_.at;
   const Rates rates = pace_.rates();
-  const Results results = results_of(std::exchange(since_written_, {}), target_);
+  const Results results = results_of(std::exchange(since_written_, {}), criterion_);
   std::vector<Metric> metrics = {{"kind", "train"}, {"epoch", epoch_}};
   add_metrics(metrics, results, "");
   metrics.insert(metrics.end(), {{"lr", learning_rate},
@@ -136,7 +136,7 @@ void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_
   if (files_) {
     progress_->show(EpochFacts{.epoch = epoch,
                                .epochs = session_.options().epochs,
-                               .train = results_of(epoch_score_, target_),
+                               .train = results_of(epoch_score_, criterion_),
                                .trained = epoch_score_.samples > 0,
                                .held_out = held_out,
                                .held_out_name = name,
@@ -144,7 +144,7 @@ void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_
                                .rates = rates_between(epoch_start_, now_),
                                .noise_scale = noise_.value()});
     std::vector<Metric> metrics = {{"kind", "epoch"}, {"epoch", epoch}};
-    add_metrics(metrics, results_of(epoch_score_, target_), "");
+    add_metrics(metrics, results_of(epoch_score_, criterion_), "");
     write_held_out(step, with_noise(std::move(metrics)), held_out, name);
   }
   epoch_score_ = {};
@@ -191,7 +191,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
                   .steps = steps_ - first_step_,
                   .samples = now_.samples,
                   .time = now_.at - start_.at,
-                  .train = results_of(interrupted ? epoch_score_ : last_score_, target_),
+                  .train = results_of(interrupted ? epoch_score_ : last_score_, criterion_),
                   .validation = validation_,
                   .test = test_,
                   .time_to_target_accuracy = to_target_,

@@ -23,7 +23,7 @@ namespace ronde::train {
 // output_folder(). Every rank has one; that of rank 0 speaks.
 class Reporter {
  public:
-  Reporter(const Session& session, Log log);
+  Reporter(const Session& session, Log log, const Criterion& criterion);
   ~Reporter();
 
   // Before the first step. `done`: steps that an earlier run has made, if this one goes on from there.
@@ -52,7 +52,7 @@ class Reporter {
   std::vector<Metric> with_noise(std::vector<Metric> line) const;
 
   const Session& session_;
-  const data::Target target_;
+  const Criterion criterion_;
   const Log log_;
   std::unique_ptr<Files> files_;  // of rank 0
   std::optional<Progress> progress_;

@@ -194,7 +194,8 @@ void CheckpointManager::load(const fs::path& path, models::Network& network, tor
   RONDE_SPAN(trace::span_names::kLoad);
   const Checkpoint checkpoint = load_checkpoint(path);
   models::copy_values(checkpoint.model, models::state_of(network), path.string());
-  restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string());
+  restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string(),
+                session_.registry().optimizers);
   state = {
       .step = checkpoint.info.step,
       .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
@@ -243,14 +244,15 @@ void CheckpointManager::keep(const TrainingState& state, const models::Network& 
   // In f16 gradients overflow now and then, and the step is skipped.
   if (const auto bad = first_not_finite(network, session_.options().precision != "f16"))
     return log_.warn("no checkpoint of step {} is written: {} is not finite", state.step, *bad);
-  Checkpoint checkpoint{.info = {.step = state.step,
-                                 .epoch = state.position.epoch,
-                                 .samples = state.position.position,
-                                 .seed = state.position.seed,
-                                 .ranks = session_.size(),
-                                 .extra = state.extra},
-                        .model = models::state_of(network),
-                        .optimizer = state_tensors(optimizer, network.named_parameters())};
+  Checkpoint checkpoint{
+      .info = {.step = state.step,
+               .epoch = state.position.epoch,
+               .samples = state.position.position,
+               .seed = state.position.seed,
+               .ranks = session_.size(),
+               .extra = state.extra},
+      .model = models::state_of(network),
+      .optimizer = state_tensors(optimizer, network.named_parameters(), session_.registry().optimizers)};
   checkpoint.info.settings = facts().settings;
   checkpoint.info.extra[kGivenSettings] = given_settings(session_.settings());
   for (const auto& [what, text] : found_) checkpoint.info.extra[std::string(kFound) + what] = text;

@@ -25,6 +25,22 @@ data::BatchPlan plan_of(const TrainingOptions& options, const Task& task) {
   return {.samples = samples, .batch = std::min(options.batch, samples), .keep_short = false};
 }
 
+torch::Tensor clipped_sparse(const torch::Tensor& gradient, double most) {
+  const torch::Tensor whole = gradient.coalesce();  // the same place may come several times
+  return torch::sparse_coo_tensor(whole.indices(), whole.values().clamp(-most, most), whole.sizes());
+}
+
+// Of the mean over ranks: values that each of them had clipped would add up to another.
+void clip_values(DistributedOptimizer& optimizer, const std::vector<torch::Tensor>& parameters, double most) {
+  optimizer.synchronize();
+  const torch::NoGradGuard no_grad;
+  for (const torch::Tensor& parameter : parameters)
+    if (parameter.grad().is_sparse())
+      parameter.mutable_grad() = clipped_sparse(parameter.grad(), most);
+    else if (parameter.grad().defined())
+      parameter.mutable_grad().clamp_(-most, most);
+}
+
 }  // namespace
 
 Learner::Learner(const Session& session, Task& task)
@@ -35,10 +51,12 @@ Learner::Learner(const Session& session, Task& task)
       passes_(static_cast<int>(session.options().accumulate)),
       noise_every_(noise_interval(session.options(), session.size())),
       clip_norm_(session.options().clip_norm),
+      clip_value_(session.options().clip_value),
       seed_(session.options().seed),
       precision_(parse_precision(session.options().precision)),
-      optimizer_(make_optimizer(session.options().optimizer, task.network->parameters())),
-      local_(*task.network, *optimizer_, session.world(), checked_sync_every(session.options())),
+      optimizer_(make_optimizer(session.options().optimizer, task.trained(), session.registry().optimizers)),
+      local_(*task.network, *optimizer_, session.world(), checked_sync_every(session.options()),
+             session.registry().optimizers),
       numbers_(session.device()) {
   const TrainingOptions& options = session.options();
   load_first_weights(session, task);
@@ -98,6 +116,7 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
   const torch::Tensor rest = score.slice(0, kScoreValues);
   if (measured) rest.slice(0, 0, 2).copy_(distributed_->gradient_norm_values());
   if (!scaling_->unscale(number, *distributed_, rest, measured)) return score;
+  if (clip_value_ > 0) clip_values(*distributed_, task_.trained(), clip_value_);
   if (clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
   distributed_->step();
   return score;

@@ -68,7 +68,7 @@ class Learner {
   const Schedule schedule_;
   const int passes_;
   const std::int64_t noise_every_;
-  const double clip_norm_;
+  const double clip_norm_, clip_value_;
   const std::uint64_t seed_;
   const Precision precision_;
   double learning_rate_ = 0;

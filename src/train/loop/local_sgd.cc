@@ -10,10 +10,10 @@
 namespace ronde::train {
 
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
-                      const comm::Group& group) {
+                      const comm::Group& group, std::span<const OptimizerEntry> more) {
   RONDE_SPAN("average weights");
   parallel::NamedTensors all = parallel::named(network);
-  for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters()))
+  for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters(), more))
     if (tensor.is_floating_point()) all.emplace_back(name, tensor);  // counts of steps are the same anyway
   parallel::average_tensors(all, group);
 }
@@ -27,7 +27,7 @@ double LocalSgd::stepped(std::int64_t number) {
 }
 
 void LocalSgd::sync() {
-  if (std::exchange(apart_, false)) average_training(network_, optimizer_, group_);
+  if (std::exchange(apart_, false)) average_training(network_, optimizer_, group_, more_);
 }
 
 }  // namespace ronde::train

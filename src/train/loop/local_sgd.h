@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <torch/torch.h>
@@ -9,22 +10,25 @@
 
 namespace ronde::train {
 
+struct OptimizerEntry;
+
 // Local SGD: ranks that have trained alone come together. Everyone has the mean of all ranks' weights from now on, and
 // the mean of what their optimizers have gathered (momentum, squares of gradients): else each would go on in a
 // direction of its own, and a checkpoint, which holds one state for all ranks, could not bring them back. Buffers, such
 // as running means of batch norms, stay each rank's own, as in plain training.
 // REQUIRES: every rank of the group calls it, after the same number of steps in which all parameters had gradients.
-// FAILS WITH: as Handle::wait().
+// `more`: optimizers of a program or a plugin. FAILS WITH: as Handle::wait().
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
-                      const comm::Group& group);
+                      const comm::Group& group, std::span<const OptimizerEntry> more = {});
 
 // When ranks come together: after every so many steps, and before anyone looks at the weights.
 class LocalSgd {
  public:
-  // `every`: steps (train.sync_every); with 1 nobody steps alone. REQUIRES: network and optimizer outlive this.
+  // `every`: steps (train.sync_every); with 1 nobody steps alone. `more`: as average_training().
+  // REQUIRES: network, optimizer and `more` outlive this.
   LocalSgd(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer, comm::Group group,
-           std::int64_t every)
-      : network_(network), optimizer_(optimizer), group_(std::move(group)), every_(every) {}
+           std::int64_t every, std::span<const OptimizerEntry> more = {})
+      : network_(network), optimizer_(optimizer), group_(std::move(group)), every_(every), more_(more) {}
 
   bool on() const { return every_ > 1; }
   // After each step of all ranks. Returns the seconds that it took. FAILS WITH: as Handle::wait().
@@ -37,6 +41,7 @@ class LocalSgd {
   const torch::optim::Optimizer& optimizer_;
   const comm::Group group_;
   const std::int64_t every_;
+  const std::span<const OptimizerEntry> more_;
   bool apart_ = false;  // ranks have stepped alone since they were together
 };
 

@@ -52,12 +52,12 @@ void add_mask(Results& results, const Evaluation& found) {
 bool Results::reached(double target) const {
   if (measures.empty()) return false;
   const Measure& main = measures.front();
-  return main.key == "mse" ? samples > 0 && main.value <= target : main.value >= target;
+  return main.lower_is_better ? samples > 0 && main.value <= target : main.value >= target;
 }
 
-Results results_of(const Score& score, Target target) {
+Results results_of(const Score& score, const Criterion& criterion) {
   Results results = begun(score);
-  switch (target) {
+  switch (criterion.target) {
     case Target::Class:
       results.measures = {
           {.key = "accuracy", .name = "accuracy", .value = score.accuracy(), .percent = true},
@@ -68,20 +68,21 @@ Results results_of(const Score& score, Target target) {
       results.measures = {
           {.key = "pixel_accuracy", .name = "pixel accuracy", .value = recall(count_of(score)), .percent = true}};
       break;
-    case Target::Input:  // its loss is the mean squared error
-      results.measures = {{.key = "mse", .name = "MSE", .value = score.mean_loss()}};
+    case Target::Input:
+    case Target::Values:
+      if (criterion.own_loss) break;
+      results.measures = {{.key = "mse", .name = "MSE", .value = score.mean_loss(), .lower_is_better = true}};
       break;
   }
   return results;
 }
 
-Results results_of(const Evaluation& evaluation, Target target) {
-  if (target == Target::Class || target == Target::Input) return results_of(evaluation.score, target);
-  Results results = begun(evaluation.score);
-  if (target == Target::Labels)
-    add_labels(results, evaluation);
-  else
-    add_mask(results, evaluation);
+Results results_of(const Evaluation& evaluation, const Criterion& criterion) {
+  const bool by_class = criterion.target == Target::Labels || criterion.target == Target::Mask;
+  Results results = by_class ? begun(evaluation.score) : results_of(evaluation.score, criterion);
+  if (criterion.target == Target::Labels) add_labels(results, evaluation);
+  if (criterion.target == Target::Mask) add_mask(results, evaluation);
+  results.measures.insert(results.measures.begin(), evaluation.own.begin(), evaluation.own.end());
   return results;
 }
 

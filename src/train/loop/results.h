@@ -19,13 +19,22 @@ struct Measure {
   double value = 0;      //
   bool percent = false;  // how people are used to see it
   bool detail = false;   // belongs to the one before: shown behind it, where there is room
+  bool lower_is_better = false;
+};
+
+// What a network is judged by: what it learns, and whether the loss is a user's, which may be no squared error.
+struct Criterion {
+  Criterion(data::Target wanted, bool with_own_loss = false)  // NOLINT(google-explicit-constructor)
+      : target(wanted), own_loss(with_own_loss) {}
+  data::Target target;
+  bool own_loss;
 };
 
 // class: accuracy (the likeliest class is right), and how often the right one is among the five likeliest.
 // labels: F1, precision and recall (a label is given where its output is above 0: a probability above one half), micro
 //   and macro; mAP, the mean over classes of the average precision, and its micro form.
 // mask: IoU, the mean over classes of intersection over union; the share of pixels that are right.
-// input: MSE, the mean squared error.
+// input, values: MSE, the mean squared error, unless the loss is a user's.
 // Classes that are nowhere to be found: see class_counts.h and average_precision.h.
 struct Results {
   double loss = 0;  // mean over samples
@@ -43,11 +52,12 @@ struct Evaluation {
   Score score = {};
   std::vector<ClassCount> classes = {};     // labels, mask
   AveragePrecision average_precision = {};  // labels
+  std::vector<Measure> own = {};            // those of a user (registry.h), which come first
 };
 
 // Of steps of training, for which there are sums alone: no averages over classes, no average precision.
-Results results_of(const Score& score, data::Target target);
-Results results_of(const Evaluation& evaluation, data::Target target);
+Results results_of(const Score& score, const Criterion& criterion);
+Results results_of(const Evaluation& evaluation, const Criterion& criterion);
 
 std::string text_of(const Measure& measure, int decimals);  // "91.25%" or "0.9125" for 2 decimals of a percent
 // "loss 0.4312, accuracy 91.25%"; with details: "loss 0.4312, accuracy 91.25% (top 5: 99.50%)".

@@ -14,8 +14,8 @@ namespace {
 
 // Weights that one of them has made are of no use to another. So it is with all of optimizer.*, but for the rate.
 constexpr auto kMatter = std::to_array<std::string_view>(
-    {"data.image", "data.label", "data.name", "data.normalize", "data.split", "data.split_seed", "data.target",
-     "model.conv_bias", "model.filters", "model.name", "model.norm"});
+    {"data.augment", "data.image", "data.label", "data.name", "data.normalize", "data.split", "data.split_seed",
+     "data.target", "model.conv_bias", "model.filters", "model.freeze", "model.name", "model.norm", "train.loss"});
 constexpr auto kRates = std::to_array<std::string_view>({"optimizer.lr", "optimizer.lr_batch", "optimizer.lr_scaling"});
 
 // Of generated samples; what they come to is known of the data themselves, where a checkpoint says so.
@@ -25,7 +25,7 @@ constexpr auto kShapeSamples =
 // They change no result, or none that is left when a training goes on.
 constexpr auto kSilent = std::to_array<std::string_view>(
     {"data.cache", "data.memory", "data.on_device", "data.on_error", "data.prefetch", "data.threads",
-     "model.channels_last", "model.recompute", "model.weights", "optimizer.fused", "train.deadline",
+     "model.channels_last", "model.recompute", "model.weights", "optimizer.fused", "plugin", "train.deadline",
      "train.deterministic", "train.device", "train.graph", "train.noise_scale", "train.overlap"});
 constexpr auto kSilentParts = std::to_array<std::string_view>(
     {"checkpoint", "cli", "comm", "config", "device", "launch", "log", "memory", "mpi", "output", "topology", "trace"});
@@ -124,7 +124,9 @@ std::map<std::string, std::string> settings_to_evaluate(const std::map<std::stri
   std::map<std::string, std::string> chosen;
   for (const auto& [key, text] : settings) {
     const bool writes = key.starts_with("trace.") || key.starts_with("output.") || key.starts_with("comm.autotune");
-    if (!writes && asked_for(key, text)) chosen[key] = text;
+    // A checkpoint may come from anywhere: which code is loaded is for the user to say.
+    const bool loads = key == "plugin";
+    if (!writes && !loads && asked_for(key, text)) chosen[key] = text;
   }
   return chosen;
 }

@@ -48,7 +48,7 @@ std::string given_settings(const Settings& settings);
 
 // By which settings of a checkpoint it is evaluated, as far as the user says nothing else: those that were given (as
 // given_settings() says; checkpoints that do not know: those that are not as by default), without those by which the
-// training wrote files. An evaluation leaves these alone.
+// training wrote files, and without its plugins. An evaluation leaves these alone.
 std::map<std::string, std::string> settings_to_evaluate(const std::map<std::string, std::string>& settings,
                                                         const std::optional<std::string>& given);
 

@@ -140,6 +140,7 @@ TEST(ResumeRules, AnEvaluationWritesNowhereThatATrainingWrote) {
   for (std::size_t i = 0; i < kSettings.size(); ++i) kept[std::string(kSettings[i].key)] = settings.entries()[i].text;
   using Map = std::map<std::string, std::string>;
   EXPECT_EQ(settings_to_evaluate(kept, given), (Map{{"data.resolution", "28"}, {"model.name", "lenet"}}));
+  EXPECT_EQ(settings_to_evaluate({{"plugin", "libmine.so"}}, "plugin"), Map{}) << "a checkpoint loads no code";
   EXPECT_EQ(settings_to_evaluate(kept, {}), (Map{{"model.name", "lenet"}})) << "an old one: a default is no wish";
 }
 

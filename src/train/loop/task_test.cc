@@ -148,6 +148,13 @@ TEST(Task, AllRanksBeginWithTheWeightsOfTheFile) {
     const Learner learner(session, task);
     EXPECT_TRUE(task.network->parameters()[0].equal(expected)) << session.rank();
   });
+  on_ranks(2, {{"model.weights", file}, {"data.classes", "7"}}, [&](const Session& session) {
+    Task task = make_task(session);
+    const Learner learner(session, task);
+    EXPECT_TRUE(task.network->parameters()[0].equal(expected)) << "fine-tuning: all but the head";
+    EXPECT_EQ(task.network->parameters().back().size(0), 7);
+    EXPECT_LT(task.network->parameters().back().abs().max().item<float>(), 5);
+  });
   const auto load = [](const Session& session) {
     Task task = make_task(session);
     load_first_weights(session, task);

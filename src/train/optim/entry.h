@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ struct OptimizerEntry {
 // All of them; in the order of CMakeLists.txt. Made anew by each call.
 std::vector<OptimizerEntry> optimizer_entries();
 
-// FAILS WITH: BadInput for a name that no optimizer has, with those that there are.
-OptimizerEntry find_optimizer(std::string_view name);
+// `more`: those of a program or a plugin. FAILS WITH: BadInput for a name that no optimizer has, with those that there
+// are.
+OptimizerEntry find_optimizer(std::string_view name, std::span<const OptimizerEntry> more = {});
 
 // --- What entries are made of ----------------------------------------------------------------------------------------
 

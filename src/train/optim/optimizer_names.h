@@ -10,8 +10,6 @@ namespace ronde::train {
 std::vector<std::string> optimizer_names();
 // A line for each: its name and what it is.
 std::string optimizer_table();
-// FAILS WITH: BadInput for a name that no optimizer has, with those that there are.
-void require_optimizer(std::string_view name);
 // Those that read this setting, such as "optimizer.beta2"; all where no optimizer claims it for itself.
 std::vector<std::string> optimizers_with(std::string_view setting);
 // Those that have fused kernels here.

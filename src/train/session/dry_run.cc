@@ -18,6 +18,7 @@
 #include "ronde/parallel/memory_watch.h"
 #include "ronde/train/loop/learner.h"
 #include "ronde/train/optim/finite.h"
+#include "ronde/train/plugin/load_plugins.h"
 #include "ronde/train/precision.h"
 
 namespace ronde::train {
@@ -78,7 +79,7 @@ class DryRunner {
   explicit DryRunner(const Settings& settings)
       : elsewhere_(in_use()),
         settings_(for_dry_run(settings)),
-        session_(engine_alone(settings_), settings_),
+        session_(engine_alone(settings_), settings_, with_plugins(settings_)),
         task_(make_task(session_)),
         passes_(session_.options().accumulate),
         few_(few_of(task_, passes_)) {}
@@ -107,8 +108,7 @@ class DryRunner {
     known.parameter_bytes = bytes_of(task_.network->parameters());
     known.buffer_bytes = bytes_of(task_.network->buffers());
     const auto cost = [&](std::int64_t batch) {
-      return models::total(
-          models::costs(*task_.network, {known.kind.channels, known.kind.height, known.kind.width}, batch));
+      return models::total(models::costs(*task_.network, known.kind.shape(), batch));
     };
     known.flops = static_cast<double>(cost(1).flops);
     known.touched = Line::through({few_, static_cast<double>(cost(few_).bytes)},
@@ -164,9 +164,9 @@ DryRun dry_run(const Settings& settings) {
   return DryRunner(settings).run();
 }
 
-bool can_recompute(const std::string& network) {
-  const auto able = models::model_names_with_blocks();
-  return std::ranges::find(able, network) != able.end();
+bool can_recompute(const Settings& settings) {
+  const auto able = models::model_names_with_blocks(with_plugins(settings)->models);
+  return std::ranges::find(able, settings.get<"model.name">()) != able.end();
 }
 
 }  // namespace ronde::train

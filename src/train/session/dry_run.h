@@ -37,7 +37,7 @@ struct DryRun {
 // FAILS WITH: BadInput, System: what cannot be trained, in the words of `ronde train`.
 DryRun dry_run(const Settings& settings);
 
-// Whether model.recompute is something that the network of that name can do.
-bool can_recompute(const std::string& network);
+// Whether model.recompute is something that the network of model.name can do.
+bool can_recompute(const Settings& settings);
 
 }  // namespace ronde::train

@@ -63,7 +63,7 @@ class Watched : public testing::Test {
     parallel::install_arena();
   }
   ~Watched() override { parallel::uninstall_arena(); }
-  const tests::Folder folder_;
+  const ronde::tests::Folder folder_;
 };
 
 class PeakMemory : public Watched, public testing::WithParamInterface<Case> {};
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DryRun, KnowsWhatIsKept) {
   if (device::count() > 0) GTEST_SKIP() << "memory of the CPU is watched, and there is a GPU";
   parallel::install_arena();
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   const auto dry_run_with = [&](const char* optimizer) {
     return dry_run(settings_of({"", "mlp", 16, {{"optimizer.name", optimizer}}}, folder.text()));
   };
@@ -142,7 +142,7 @@ TEST(DryRun, KnowsWhatIsKept) {
 }
 
 TEST(DryRun, FailsInTheWordsOfATraining) {
-  const tests::Folder folder;
+  const ronde::tests::Folder folder;
   EXPECT_THROW(dry_run(settings_of({"", "resnet21", 16}, folder.text())), Error);
   EXPECT_THROW(dry_run(settings_of({"", "mlp", 16, {{"data.name", "mnist"}}}, folder.text())), Error);
   EXPECT_THROW(dry_run(settings_of({"", "lstm", 16, {{"model.recompute", "true"}}}, folder.text())), Error);

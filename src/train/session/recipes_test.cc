@@ -1,8 +1,11 @@
 #include "ronde/train/recipes.h"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/base/testing/folder.h"
 
 namespace ronde::train {
 namespace {
@@ -28,6 +31,37 @@ TEST(Recipes, ImagenetBeginsWithTheWeightsOfGoyalEtAl) {
   const auto recipe = find_recipe("imagenet-resnet50");
   const auto settings = Settings::load(Environment({}), std::span<const Settings::Flag>(), recipe);
   EXPECT_EQ(settings.get<"model.name">(), "resnet50-goyal");
+}
+
+TEST(Recipes, BeginFromAnother) {
+  const ronde::tests::Folder folder;
+  const auto write = [&](const char* name, const std::string& text) {
+    const auto file = folder.path() / name;
+    std::ofstream(file) << text;
+    return file.string();
+  };
+  write("base.toml", "extends = \"demo\"\ntrain.epochs = 7\ntrain.batch = 48\n");
+  const auto recipe = find_recipe(write("mine.toml", "extends = \"base.toml\"\n[train]\nbatch = 16\n"));
+  const auto settings = Settings::load(Environment({}), std::span<const Settings::Flag>(), recipe);
+  EXPECT_EQ(settings.get<"train.batch">(), 16);
+  EXPECT_EQ(settings.get<"train.epochs">(), 7) << "of the file beside it";
+  EXPECT_EQ(settings.get<"model.name">(), "resnet20") << "of the built-in one";
+  EXPECT_EQ(recipe_name(settings), "mine");
+  EXPECT_EQ(settings.recipes().size(), 3u);
+
+  const auto failure = [](const std::string& file) -> std::string {
+    try {
+      find_recipe(file);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  write("a.toml", "extends = \"b.toml\"\n");
+  EXPECT_NE(failure(write("b.toml", "extends = \"a.toml\"\n")).find("which begins from it again"), std::string::npos);
+  EXPECT_NE(failure(write("c.toml", "extends = \"dem\"\n")).find("did you mean demo?"), std::string::npos);
+  EXPECT_NE(failure(write("d.toml", "extends = [1]\n")).find("d.toml:1: 'extends' must be a string"),
+            std::string::npos);
 }
 
 TEST(Recipes, AnUnknownOneNamesTheOthers) {

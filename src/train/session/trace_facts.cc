@@ -149,7 +149,7 @@ void trace_job(const Session& session, const Task& task) {
   const data::SampleKind kind = task.samples->kind();
   const std::int64_t share = (session.options().batch + session.size() - 1) / session.size();
   recorder->set_metadata(trace::metadata_names::kLayers,
-                         layers_text(models::costs(*task.network, {kind.channels, kind.height, kind.width}, share)));
+                         layers_text(models::costs(*task.network, kind.shape(), share)));
 }
 
 void trace_input(const Session& session, const std::vector<data::StageStats>& stages, std::int64_t skipped) {

@@ -80,7 +80,10 @@ std::optional<std::string> only_for(const char* key, const std::string& name, co
 }
 // One of the settings that some optimizers read.
 std::optional<std::string> for_its_optimizers(const Case& one) {
-  return only_for("optimizer.name", one.settings.get<"optimizer.name">(), optimizers_with(one.key));
+  const std::string name = one.settings.get<"optimizer.name">();
+  if (const auto& own = one.facts.own_optimizer)
+    return unless(std::ranges::find(*own, one.key) != own->end(), fmt::format("{} does not read it", name));
+  return only_for("optimizer.name", name, optimizers_with(one.key));
 }
 std::optional<std::string> for_schedules(const Case& one, const Names& these) {
   return only_for("schedule.name", one.settings.get<"schedule.name">(), these);
@@ -242,10 +245,15 @@ const Settings::Entry& entry_of(const Settings& settings, std::string_view key) 
   return settings.entries()[static_cast<std::size_t>(found - kSettings.begin())];
 }
 
+bool is_of_recipe(const Settings& settings, const std::string& origin) {
+  return std::ranges::any_of(settings.recipes(),
+                             [&](const std::string& name) { return origin.starts_with(name + ":"); });
+}
+
 // How late a value was set, by where it came from: a default, a configuration file, the recipe, a variable, a flag.
 int layer_of(const Settings& settings, const std::string& origin) {
   if (origin == "default") return 0;
-  if (!settings.recipe().empty() && origin.starts_with(settings.recipe() + ":")) return 2;
+  if (is_of_recipe(settings, origin)) return 2;
   if (origin.starts_with("RONDE_")) return 3;
   const auto colon = origin.rfind(':');
   const bool line_of_file = colon != std::string::npos && parse_number<int>(origin.substr(colon + 1)).has_value();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct UseFacts {
   data::Preparation preparation = data::Preparation::Drawn;  // of the training samples,
   data::SampleKind kind = {};                                // and what they are
   bool has_norms = true;                                     // the network asks for norms
+  // The settings that a user's optimizer reads; nothing: the optimizer is a built-in one.
+  std::optional<std::vector<std::string>> own_optimizer = {};
 };
 
 // A setting that somebody has set, and that means nothing to this training.
