@@ -29,8 +29,8 @@ def empty(tmp_path):
     return tmp_path / "empty.toml"
 
 
-def lines_of(folder: pathlib.Path, kind: str) -> list[dict]:
-    lines = [json.loads(line) for line in (folder / "ronde-output" / "empty" / "log.jsonl").read_text().splitlines()]
+def lines_of(folder: pathlib.Path, kind: str, recipe: str = "empty") -> list[dict]:
+    lines = [json.loads(line) for line in (folder / "ronde-output" / recipe / "log.jsonl").read_text().splitlines()]
     return [line for line in lines if line["kind"] == kind]
 
 
@@ -45,10 +45,10 @@ def test_mnist_on_two_ranks(train, tmp_path, precision):
         *("--set", "train.epochs=1", "--set", "data.samples=20000", "--set", "data.test_samples=2000"),
     )  # fmt: skip
     assert job.returncode == 0, job.stderr
-    assert lines_of(tmp_path, "epoch")[-1]["test_accuracy"] > 0.96, job.stdout
+    assert lines_of(tmp_path, "epoch", RECIPE.stem)[-1]["test_accuracy"] > 0.96, job.stdout
     assert f"arithmetic: {precision} " in job.stderr, job.stderr
     assert ("skipped steps (overflow)" in job.stdout) == (precision == "f16"), job.stdout
-    assert all(("loss_scale" in line) == (precision == "f16") for line in lines_of(tmp_path, "train"))
+    assert all(("loss_scale" in line) == (precision == "f16") for line in lines_of(tmp_path, "train", RECIPE.stem))
 
 
 def test_overflows_are_skipped_and_counted(train, tmp_path, empty):
