@@ -24,6 +24,14 @@ TEST(PrecisionRule, WinsAsMuchAsTheMachineIsFaster) {
   EXPECT_NEAR(advice.gain, 0.85 * (1 - 1.0 / 4), 1e-9);
 }
 
+TEST(PrecisionRule, WinsOnlyWhatTheArithmeticNeeds) {
+  MadeEvidence all = in_f32({.name = "made", .f32 = 1, .bf16 = 4});
+  all.efficiency.computation = Factor{.key = "computation", .value = 0.4};
+  const Advice advice = all.only();
+  EXPECT_NEAR(advice.gain, 0.85 * 0.4 * (1 - 1.0 / 4), 1e-9);
+  EXPECT_NE(advice.evidence.find("40 % of that is what its arithmetic needs"), std::string::npos) << advice.evidence;
+}
+
 TEST(PrecisionRule, SaysNothingWithoutAMachineThatIsFaster) {
   EXPECT_TRUE(in_f32({.name = "made", .f32 = 1, .bf16 = 1.19}).advice().empty());
   EXPECT_TRUE(in_f32({.name = "made", .f32 = 1, .bf16 = 0}).advice().empty());
