@@ -13,7 +13,7 @@
 namespace ronde::data::files {
 namespace {
 
-constexpr std::int64_t kLabels = 256;  // a byte each
+constexpr std::int64_t kLabelValues = 256;  // a byte each
 
 bool are_pictures(const std::string& name) {
   return name.find("images") != std::string::npos && name.find("idx3") != std::string::npos;
@@ -62,7 +62,8 @@ std::unique_ptr<Records> open_idx(const RecordsOptions& options) {
   const std::filesystem::path here = where.empty() ? "." : where;
   const auto pictures = detail::find_data_file("idx", here, std::array{name});
   const auto labels = detail::find_data_file("idx", here, std::array{labels_for(name)});
-  return make_picture_records(options.path.string(), detail::read_idx(pictures, labels, kLabels), read_classes(here));
+  return make_picture_records(options.path.string(), detail::read_idx(pictures, labels, kLabelValues),
+                              read_classes(here));
 }
 
 bool looks_like_idx(const std::filesystem::path& path) {
