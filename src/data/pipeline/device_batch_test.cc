@@ -32,6 +32,13 @@ TEST(ToDevice, LeavesBatchesOnTheHostWhenAskedTo) {
   EXPECT_EQ(count, 20);
 }
 
+TEST(ToDevice, TakesBatchesThatADecoderFills) {
+  std::int64_t count = 0;
+  for (const Sample& one : known({.samples = 20}) | batch(8) | to_device(device::kHost))
+    count += one.at("image").shape()[0];
+  EXPECT_EQ(count, 20);
+}
+
 TEST(ToDevice, SaysWhyThereIsNoGpu) {
   try {
     (batches(20) | to_device(100)).open();

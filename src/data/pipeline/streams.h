@@ -87,6 +87,7 @@ class Collect : public Stream {
 inline void seal(Run& run) {
   Item whole{.draw = {.epoch = run.group->facts.epoch}};
   whole.sample = as_sample(std::make_shared<const Batch>(std::move(*run.group->batch)));
+  run.group->batch.reset();  // sealed once
   run.items.clear();
   run.items.push_back(std::move(whole));
 }
