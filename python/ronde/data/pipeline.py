@@ -93,7 +93,7 @@ class Pipeline(Iterator[Batch]):
         >>> batches = ronde.data.known("glyphs", samples=8).batch(4).open()
         >>> done = list(batches)
         >>> [stage["name"] for stage in batches.stats()["stages"]]
-        ['read', 'make']
+        ['make']
         """
         return self._core.stats()
 
