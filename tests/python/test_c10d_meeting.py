@@ -21,7 +21,7 @@ if dist.get_rank() % 2 == 0:
 dist.distributed_c10d._get_default_store().set(f"from {dist.get_rank()}", "x")
 dist.distributed_c10d._get_default_store().wait([f"from {i}" for i in range(dist.get_world_size())])
 dist.barrier()
-print("met", dist.get_world_size(), flush=True)
+print(f"met {dist.get_world_size()}\\n", end="", flush=True)  # one piece, however ranks meet
 dist.destroy_process_group()
 """
 
