@@ -15,7 +15,7 @@
 
 from ronde.tune import schedulers, search, stopper
 from ronde.tune.analysis import ExperimentAnalysis
-from ronde.tune.config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from ronde.tune.config import FailureConfig, RunConfig, TuneConfig
 from ronde.tune.experiment import run, run_experiments
 from ronde.tune.result import Result, ResultGrid
 from ronde.tune.session import Checkpoint, checkpoint_dir, get_checkpoint, get_context, report
@@ -40,7 +40,6 @@ from ronde.tune.tuner import TuneError, Tuner
 
 __all__ = [
     "Checkpoint",
-    "CheckpointConfig",
     "ExperimentAnalysis",
     "FailureConfig",
     "Result",

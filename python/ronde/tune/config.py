@@ -18,7 +18,7 @@ class TuneConfig:
     num_samples: int = 1
     max_concurrent_trials: int | None = None
     time_budget_s: float | None = None
-    reuse_actors: bool = True
+    reuse_actors: bool = True  # processes always are
     seed: int = 0
     trial_timeout_s: float | None = None
 
@@ -32,17 +32,6 @@ class FailureConfig:
 
 
 @dataclass
-class CheckpointConfig:
-    """Which checkpoints of a trial are kept."""
-
-    num_to_keep: int | None = None
-    checkpoint_score_attribute: str | None = None
-    checkpoint_score_order: str = "max"
-    checkpoint_frequency: int = 0
-    checkpoint_at_end: bool | None = None
-
-
-@dataclass
 class RunConfig:
     """Where a search writes, and when its trials end."""
 
@@ -50,6 +39,4 @@ class RunConfig:
     storage_path: str | None = None
     stop: Mapping[str, Any] | Callable[[str, dict[str, Any]], bool] | Any = None
     failure_config: FailureConfig = field(default_factory=FailureConfig)
-    checkpoint_config: CheckpointConfig = field(default_factory=CheckpointConfig)
     verbose: int = 1
-    callbacks: list[Any] | None = None
