@@ -198,7 +198,7 @@ def test_a_trial_that_fails_costs_itself_alone(tune, tmp_path):
 
 def test_population_based_training_copies_weights(tune, tmp_path):
     learner = trainable_class(tune)
-    step, save = learner.step, learner.save_checkpoint
+    step, save, load = learner.step, learner.save_checkpoint, learner.load_checkpoint
     meeting = tmp_path / "meeting"
     meeting.mkdir()
 
@@ -209,19 +209,26 @@ def test_population_based_training_copies_weights(tune, tmp_path):
             time.sleep(0.005)
 
     def meet(self):
-        # How quick each is does not matter: after two steps all wait for each other, after four for a checkpoint.
+        # How quick each is does not matter: after two steps both wait for each other, after four for a checkpoint,
+        # and none is done before the checkpoint was taken over.
         if self.iteration == 2:
             (meeting / str(os.getpid())).touch()
-            wait_until(lambda: len(list(meeting.iterdir())) >= min(4, len(os.sched_getaffinity(0))))
+            wait_until(lambda: len(list(meeting.iterdir())) >= min(2, len(os.sched_getaffinity(0))))
         if self.iteration == 4:
             wait_until((tmp_path / "saved").exists)
+        if self.iteration == 20:
+            wait_until((tmp_path / "taken").exists)
         return step(self)
 
     def save_and_tell(self, folder):
         (tmp_path / "saved").touch()
         return save(self, folder)
 
-    learner.step, learner.save_checkpoint = meet, save_and_tell
+    def load_and_tell(self, checkpoint):
+        (tmp_path / "taken").touch()
+        return load(self, checkpoint)
+
+    learner.step, learner.save_checkpoint, learner.load_checkpoint = meet, save_and_tell, load_and_tell
     scheduler = tune.schedulers.PopulationBasedTraining(
         time_attr="training_iteration", perturbation_interval=2, hyperparam_mutations={"lr": [0.001]}
     )

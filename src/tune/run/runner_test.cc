@@ -36,7 +36,10 @@ class Learner : public Trainable {
     std::ofstream(folder / "work") << work_;
     if (config_.contains("meet")) std::ofstream(config_["meet"].get<std::string>() + "/saved") << "x";
   }
-  void load(const std::filesystem::path& folder) override { std::ifstream(folder / "work") >> work_; }
+  void load(const std::filesystem::path& folder) override {
+    std::ifstream(folder / "work") >> work_;
+    if (config_.contains("meet")) std::ofstream(config_["meet"].get<std::string>() + "/taken") << "x";
+  }
   bool reset(const Json& config) override {
     config_ = config;
     work_ = 0;
@@ -44,12 +47,13 @@ class Learner : public Trainable {
   }
 
  private:
-  // So that it does not matter how quick each process is: after two steps all four wait for each other, and after four
-  // for somebody's checkpoint.
+  // So that it does not matter how quick each process is: after two steps all four wait for each other, after four
+  // for somebody's checkpoint, and none is done before a checkpoint was taken over.
   static void meet(const std::filesystem::path& place, int step) {
     if (step == 3) std::ofstream(place / fmt::format("process {}", ::getpid())) << "x";
     const auto may_go_on = [&] {
       const auto files = std::distance(std::filesystem::directory_iterator(place), {});
+      if (step >= 20) return std::filesystem::exists(place / "taken");
       return step < 3 || (step < 5 ? files >= 4 : std::filesystem::exists(place / "saved"));
     };
     for (int i = 0; i < 10'000 && !may_go_on(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
