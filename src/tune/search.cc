@@ -215,7 +215,7 @@ Search::Next Search::next(const Json* config) {
 }
 
 Report Search::State::report_of(const Trial& trial) const {
-  Report report{.trial = trial.number, .config = trial.config};
+  Report report{.trial = trial.number, .config = trial.config, .others_to_come = options.samples >= 0 && !all_added()};
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   report.time = trial.last_result.is_object() && trial.last_result.contains(time_attribute) &&
                         trial.last_result[time_attribute].is_number()

@@ -65,6 +65,20 @@ TEST(Pbt, WithMoreTrialsThanSlotsTheLeastTrainedRunsNext) {
   EXPECT_EQ(scheduler->resume(paused, true, 0), 0);
 }
 
+TEST(Pbt, TheFirstOfAPopulationPauseUntilItIsComplete) {
+  for (const bool synch : {false, true}) {
+    const auto scheduler = population(1, {{"synch", synch}}, 1);
+    const Decision first = scheduler->on_report({.trial = 0, .time = 2, .score = 9, .others_to_come = true});
+    EXPECT_EQ(first.kind, Kind::Pause) << "one slot: alone, it would be done before the second begins";
+    EXPECT_TRUE(first.save);
+    const std::vector<int> paused = {0};
+    EXPECT_EQ(scheduler->resume(paused, false, 0), std::nullopt) << "the second starts";
+    Json config = {{"lr", 0.2}, {"batch", 32}};
+    scheduler->on_add(1, config);
+    EXPECT_EQ(scheduler->on_report({.trial = 1, .time = 2, .score = 1}).kind, Kind::Exploit);
+  }
+}
+
 TEST(Pbt, InStepAllPauseAndThenTheWorstTakeOver) {
   const auto scheduler = population(4, {{"synch", true}});
   for (int trial = 0; trial < 3; ++trial)

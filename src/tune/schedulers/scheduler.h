@@ -39,6 +39,7 @@ struct Report {
   double time = 0;
   double score = 0;
   Json config = nullptr;
+  bool others_to_come = false;  // trials of the search that have not been made yet, for want of a slot
 };
 
 // Decides which trials go on. A state machine without clock, thread or generator state: the same calls in the same

@@ -59,13 +59,15 @@ class Pbt : public Scheduler {
   Decision on_report(const Report& report) override {
     Member& member = members_[report.trial];
     member.time = report.time;
+    others_to_come_ = report.others_to_come;
     if (report.time < burn_in_) return {};
     if (synch_) return report_in_step(member, report);
     if (report.time - member.next_base < interval_) return {};
     member.score = report.score;
     member.next_base = report.time;
     Decision decision = perturb(report.trial);
-    if (decision.kind == Decision::Kind::Continue && live() > slots_) {  // others have trained less: they go first
+    if (decision.kind == Decision::Kind::Continue &&
+        (live() > slots_ || others_to_come_)) {  // others have trained less: they go first
       decision.kind = Decision::Kind::Pause;
       decision.save = member.has_checkpoint = true;
     }
@@ -141,7 +143,8 @@ class Pbt : public Scheduler {
   // --------------------------------------------------------------------------
 
   bool all_wait() const {
-    return std::ranges::all_of(members_, [](const auto& each) { return each.second.is_done || each.second.waits; });
+    return !others_to_come_ &&
+           std::ranges::all_of(members_, [](const auto& each) { return each.second.is_done || each.second.waits; });
   }
 
   Decision report_in_step(Member& member, const Report& report) {
@@ -180,6 +183,7 @@ class Pbt : public Scheduler {
   bool synch_;
   ExploreOptions explore_;
   double next_synch_;
+  bool others_to_come_ = false;  // the population is not complete yet
   std::map<int, Member> members_;
   std::vector<std::pair<int, Decision>> others_;
 };
