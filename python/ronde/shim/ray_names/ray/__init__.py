@@ -1,7 +1,7 @@
 """Answers to the name of Ray: `ray.tune` has the words of Ray Tune, and runs on `ronde.tune`.
 
-This folder's parent goes on the path by `python -m ronde.ray`; nothing else sees it. What Ronde has not is refused by name
-when it is looked for.
+This folder's parent goes on the path by `python -m ronde.ray`; nothing else sees it. What Ronde has not is refused by
+name when it is looked for.
 """
 
 import importlib.abc
