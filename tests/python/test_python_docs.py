@@ -18,7 +18,7 @@ pytestmark = needs_package
 
 MODULES = ("ronde.torch", "ronde.torch.elastic", "ronde.data", "ronde.trace", "ronde.report", "ronde.train")
 STUB = ROOT / "python" / "ronde" / "_core.pyi"
-CANNOT_RUN = {"ronde.data.bigearthnet"}  # a data set of many gigabytes
+CANNOT_RUN = {"ronde.data.bigearthnet", "ronde.data.parquet"}  # a data set of many gigabytes; needs pyarrow
 
 
 # --- what is public ---------------------------------------------------------------------------------------------------
