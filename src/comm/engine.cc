@@ -4,9 +4,9 @@
 
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/settings/settings.h"
-#include "ronde/comm/bootstrap/descriptor_limit.h"
 #include "ronde/comm/engine/engine_core.h"
 #include "ronde/comm/socket_bootstrap.h"
+#include "ronde/comm/support/descriptor_limit.h"
 
 namespace ronde::comm {
 

@@ -15,9 +15,9 @@
 #include "ronde/base/text/text.h"
 #include "ronde/base/text/units.h"
 #include "ronde/comm/bootstrap/bootstrap_wire.h"
-#include "ronde/comm/bootstrap/close_on_fork.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/mpi_bootstrap.h"
+#include "ronde/comm/support/close_on_fork.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm {
 namespace {

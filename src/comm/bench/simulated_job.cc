@@ -14,7 +14,7 @@
 #include "ronde/comm/bench/counting_network.h"
 #include "ronde/comm/bench/simulated_departure.h"
 #include "ronde/comm/engine/engine_core.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/nodes/meeting.h"
 
 namespace ronde::comm {

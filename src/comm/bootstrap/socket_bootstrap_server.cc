@@ -14,8 +14,8 @@
 #include "ronde/base/system/mutex.h"
 #include "ronde/base/system/thread.h"
 #include "ronde/comm/bootstrap/rendezvous.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/socket_bootstrap.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/bootstrap/bootstrap_wire.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm {
 namespace {

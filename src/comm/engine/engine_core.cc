@@ -5,8 +5,8 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/interruptible.h"
+#include "ronde/comm/support/unix_socket.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"

@@ -7,7 +7,7 @@
 #include "ronde/base/system/mutex.h"
 #include "ronde/base/text/text.h"
 #include "ronde/comm/engine/engine_core.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/testing/delayed_link.h"
 
 namespace ronde::comm::detail {

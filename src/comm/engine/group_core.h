@@ -20,7 +20,7 @@
 #include "ronde/comm/gpu/device_path.h"
 #include "ronde/comm/gpu/nccl_path.h"
 #include "ronde/comm/link/link.h"
-#include "ronde/comm/link/nodes/node.h"
+#include "ronde/comm/link/shm/node.h"
 #include "ronde/comm/tune/tuner.h"
 #include "ronde/comm/watch/departure.h"
 #include "ronde/comm/watch/stall.h"

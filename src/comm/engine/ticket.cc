@@ -4,7 +4,7 @@
 
 #include "ronde/base/text/format.h"
 #include "ronde/comm/interruptible.h"
-#include "ronde/comm/link/shm/futex.h"
+#include "ronde/comm/support/futex.h"
 
 namespace ronde::comm::detail {
 

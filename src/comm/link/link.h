@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/comm/link/shm/segments.h"
-#include "ronde/comm/link/shm/shm_allreduce.h"
-#include "ronde/comm/link/shm/shm_collectives.h"
-#include "ronde/comm/link/shm/task.h"
+#include "ronde/comm/link/segments.h"
+#include "ronde/comm/link/task.h"
+#include "ronde/comm/math/reduction.h"
 
 namespace ronde::comm::detail {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "ronde/comm/link/shm/shm_allreduce.h"
+#include "ronde/comm/math/reduction.h"
 
 namespace ronde::comm::detail {
 

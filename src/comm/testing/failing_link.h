@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ronde/comm/link/testing/forwarding_link.h"
+#include "ronde/comm/link/forwarding_link.h"
 #include "ronde/comm/link/transport.h"
 
 // Links and transports that fail where a test wants them to.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/layout.h"
 #include "ronde/comm/math/reduce_reference.h"
 
 namespace ronde::comm::tests {

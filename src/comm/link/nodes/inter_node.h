@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ronde/comm/link/shm/shm_allreduce.h"
+#include "ronde/comm/link/segments.h"
 #include "ronde/comm/link/transport.h"
+#include "ronde/comm/math/reduction.h"
 
 // Allreduce between nodes, of what the ranks of each have already summed. One rank a node takes part.
 namespace ronde::comm::detail {

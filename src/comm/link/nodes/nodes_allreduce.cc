@@ -7,7 +7,7 @@
 
 #include "ronde/comm/link/nodes/nodes_lanes.h"
 #include "ronde/comm/link/nodes/nodes_link.h"
-#include "ronde/comm/link/shm/task_group.h"
+#include "ronde/comm/link/task_group.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/comm/bench/counting_network.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/nodes/routes.h"
 #include "ronde/comm/math/convert.h"
 

@@ -14,9 +14,9 @@
 #include "ronde/comm/link/link.h"
 #include "ronde/comm/link/messenger.h"
 #include "ronde/comm/link/nodes/inter_node.h"
+#include "ronde/comm/link/nodes/layout.h"
 #include "ronde/comm/link/nodes/node_words.h"
 #include "ronde/comm/link/nodes/nodes_notes.h"
-#include "ronde/comm/link/shm/layout.h"
 #include "ronde/comm/link/shm/shm_link.h"
 
 namespace ronde::comm::detail {

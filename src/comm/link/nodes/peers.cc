@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/link/nodes/meeting.h"
 #include "ronde/comm/link/nodes/routes.h"
 #include "ronde/comm/link/shm/shared_cores.h"
+#include "ronde/comm/support/unix_socket.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/topology/host.h"
 

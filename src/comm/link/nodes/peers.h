@@ -10,12 +10,12 @@
 #include "ronde/base/log.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
-#include "ronde/comm/bootstrap/close_on_fork.h"
-#include "ronde/comm/link/nodes/node.h"
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/layout.h"
 #include "ronde/comm/link/shm/mapping.h"
+#include "ronde/comm/link/shm/node.h"
 #include "ronde/comm/link/tcp/directory.h"
 #include "ronde/comm/link/tcp/mesh.h"
+#include "ronde/comm/support/close_on_fork.h"
 #include "ronde/topology/cpu_quota.h"
 
 namespace ronde::comm::detail {

@@ -7,9 +7,9 @@
 #include <poll.h>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/link/tcp/introduction.h"
 #include "ronde/comm/socket_bootstrap.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -4,16 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "ronde/comm/link/shm/channel.h"
 #include "ronde/comm/link/shm/shm_allreduce.h"
-#include "ronde/comm/link/tcp/channel.h"
 
 // The other collectives between the members of a channel, on ordinary memory. All members call the same one with the
 // same arguments, except for their own data. Buffers of input and output do not overlap unless it says so, and must
 // stay until the task is done.
 namespace ronde::comm::detail {
-
-using Bytes = std::span<std::byte>;
-using ConstBytes = std::span<const std::byte>;
 
 Task shm_barrier(Channel& channel);
 

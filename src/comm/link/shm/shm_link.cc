@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ronde/comm/link/shm/shm_allreduce.h"
+#include "ronde/comm/link/shm/shm_collectives.h"
+
 namespace ronde::comm::detail {
 namespace {
 

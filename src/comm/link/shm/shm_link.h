@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ronde/comm/link/link.h"
-#include "ronde/comm/link/nodes/node.h"
-#include "ronde/comm/link/tcp/channel.h"
+#include "ronde/comm/link/shm/channel.h"
+#include "ronde/comm/link/shm/node.h"
 
 namespace ronde::comm::detail {
 

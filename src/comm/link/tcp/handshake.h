@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ronde/comm/bootstrap/sha256.h"
+#include "ronde/comm/support/sha256.h"
 
 // How two ranks prove to each other that they know the secret of their job, without saying it:
 //

@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm::detail {
 Mesh::Mesh(std::vector<FileDescriptor> listeners, Options options)

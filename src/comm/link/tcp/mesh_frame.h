@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "ronde/base/system/clock.h"
-#include "ronde/comm/bootstrap/close_on_fork.h"
 #include "ronde/comm/link/tcp/endpoint.h"
 #include "ronde/comm/link/tcp/handshake.h"
 #include "ronde/comm/link/tcp/tcp_health.h"
 #include "ronde/comm/link/transport.h"
+#include "ronde/comm/support/close_on_fork.h"
 
 // What travels over a connection of the mesh, and one end of a connection each way.
 namespace ronde::comm::detail {

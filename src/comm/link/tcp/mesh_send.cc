@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/link/tcp/mesh.h"
+#include "ronde/comm/support/unix_socket.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ronde/base/system/clock.h"
-#include "ronde/comm/link/testing/forwarding_link.h"
+#include "ronde/comm/link/forwarding_link.h"
 
 namespace ronde::comm::detail {
 

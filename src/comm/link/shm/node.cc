@@ -1,6 +1,6 @@
-#include "ronde/comm/link/nodes/node.h"
+#include "ronde/comm/link/shm/node.h"
 
-#include "ronde/comm/link/shm/futex.h"
+#include "ronde/comm/support/futex.h"
 
 namespace ronde::comm::detail {
 

@@ -1,4 +1,4 @@
-#include "ronde/comm/link/shm/futex.h"
+#include "ronde/comm/support/futex.h"
 
 #include <climits>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "ronde/comm/bootstrap/sha256.h"
+#include "ronde/comm/support/sha256.h"
 
 #include <algorithm>
 #include <bit>

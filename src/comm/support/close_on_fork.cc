@@ -1,4 +1,4 @@
-#include "ronde/comm/bootstrap/close_on_fork.h"
+#include "ronde/comm/support/close_on_fork.h"
 
 #include <algorithm>
 #include <vector>

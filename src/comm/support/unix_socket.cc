@@ -1,4 +1,4 @@
-#include "ronde/comm/bootstrap/unix_socket.h"
+#include "ronde/comm/support/unix_socket.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ronde/comm/gpu/device_link.h"
-#include "ronde/comm/link/testing/forwarding_link.h"
+#include "ronde/comm/link/forwarding_link.h"
 #include "ronde/device/memory.h"
 
 namespace ronde::comm::detail {

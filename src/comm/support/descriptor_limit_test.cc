@@ -1,4 +1,4 @@
-#include "ronde/comm/bootstrap/descriptor_limit.h"
+#include "ronde/comm/support/descriptor_limit.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
