@@ -31,7 +31,8 @@ EngineOptions engine_options(const Settings& settings) {
 
 namespace {
 
-std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options) {
+std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options,
+                                         detail::EngineHooks hooks) {
   if (options.engine_cpus.empty())
     options.engine_cpus = Environment::of_process().get(kEngineCpusVariable).value_or("");
   detail::raise_descriptor_limit();
@@ -45,15 +46,25 @@ std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, E
                              .log = options.log,
                              .tcp_only = options.tcp_only},
                             Deadline::after(options.start_timeout));
-  return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(peers), rank, std::move(options));
+  return std::make_unique<detail::EngineCore>(std::move(bootstrap), std::move(peers), rank, std::move(options),
+                                              std::move(hooks));
 }
 
 }  // namespace
 
 Engine::Engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options)
-    : core_(meet(std::move(bootstrap), std::move(options))) {}
+    : core_(meet(std::move(bootstrap), std::move(options), {})) {}
 
 Engine::Engine(std::unique_ptr<detail::EngineCore> core) : core_(std::move(core)) {}
+
+std::unique_ptr<Engine> detail::EngineCore::engine_of(std::unique_ptr<EngineCore> core) {
+  return std::unique_ptr<Engine>(new Engine(std::move(core)));
+}
+
+std::unique_ptr<Engine> detail::make_engine(std::unique_ptr<Bootstrap> bootstrap, EngineOptions options,
+                                            EngineHooks hooks) {
+  return EngineCore::engine_of(meet(std::move(bootstrap), std::move(options), std::move(hooks)));
+}
 
 // A forked child has a copy of the engine without its threads: it can only be left as it is.
 Engine::~Engine() {

@@ -36,6 +36,7 @@ struct Shared {
     all = std::make_shared<const std::vector<int>>(std::move(ranks));
   }
   EngineOptions options = {};
+  EngineHooks hooks = {};
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const std::vector<int>> all;
   CountingNetwork network;
@@ -48,6 +49,7 @@ class Rank {
       : node_(std::move(node)),
         mesh_(shared.network.mesh_of(rank)),
         context_{.options = shared.options,
+                 .hooks = shared.hooks,
                  .nccl = {.host = "", .rank = rank, .deadline = std::chrono::seconds(1), .log = Log()},
                  .node = *node_,
                  .statistics = statistics_,

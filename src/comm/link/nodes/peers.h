@@ -35,8 +35,6 @@ struct Peers {
   std::vector<CloseOnFork> guards;              // of the sockets: forked children do not keep them
   std::unique_ptr<Mesh> mesh;                   // none when all ranks are on this node
   std::shared_ptr<Transport> data;              // what carries data between nodes; none: the mesh
-  // For tests: what each link is put into.
-  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = nullptr;
   int node_of(int rank) const { return layout->node_of[static_cast<std::size_t>(rank)]; }
   // Fills in what follows from who is where.
   void take_job(Directory directory);
