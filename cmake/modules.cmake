@@ -2,6 +2,7 @@
 #   DEPENDS base trace    the arrows: modules that this one may include; tools/check_tree.py holds it to them
 #   HEADERS error.h       public headers, installed as <ronde/NAME/error.h>
 #   SHARED loop/step.h    headers that other modules of this tree may include as well, and that are not installed
+#   ROOMS low high        folders, the lowest first: each includes only those before it, and the module's root
 #   SOURCES error.cc
 #   LINK fmt::fmt         libraries that the public headers need
 #   LINK_PRIVATE x        libraries that only the sources need
@@ -44,7 +45,7 @@ macro(add_plain for)
 endmacro()
 
 function(add_module name)
-  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SHARED;SOURCES;PLAIN;ALONE;LINK;LINK_PRIVATE;TESTS"
+  cmake_parse_arguments(MODULE "INTERNAL;TORCH" "SEPARATE" "DEPENDS;HEADERS;SHARED;ROOMS;SOURCES;PLAIN;ALONE;LINK;LINK_PRIVATE;TESTS"
                         ${ARGN})
   set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   foreach(file IN LISTS MODULE_PLAIN)

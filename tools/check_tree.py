@@ -114,6 +114,29 @@ def check_public(
     return findings
 
 
+def read_rooms(root: pathlib.Path) -> dict[str, list[str]]:
+    """Module -> its rooms in the order of ROOMS, the lowest first."""
+    found = {
+        file.parent.name: re.search(r"\bROOMS((?:\s+[a-z][\w/]*)+)", file.read_text())
+        for file in sorted(root.glob("src/*/CMakeLists.txt"))
+    }
+    return {module: rooms[1].split() for module, rooms in found.items() if rooms}
+
+
+def check_rooms(module: str, file: str, lines: list[str], rooms: dict[str, list[str]]) -> list[Finding]:
+    """A room that ROOMS lists includes the rooms before it and no others of its module; tests may."""
+    ours, listed = pathlib.PurePosixPath(file).relative_to(f"src/{module}").parent.as_posix(), rooms.get(module, [])
+    if ours not in listed or file.endswith("_test.cc"):
+        return []
+    below = {".", *listed[: listed.index(ours) + 1]}
+    return [
+        Finding(file, number, f"{ours} includes {other}, which is not below it (ROOMS)")
+        for number, line in enumerate(lines, 1)
+        if (found := re.match(rf'\s*#\s*include\s+"ronde/{module}/(.*?)"', line))
+        and (other := pathlib.PurePosixPath(found[1]).parent.as_posix()) not in below
+    ]
+
+
 def check_architecture(root: pathlib.Path, arrows: dict[str, set[str]]) -> list[Finding]:
     """The table of modules in docs/architecture.md says what the CMake files say."""
     page = root / "docs" / "architecture.md"
@@ -263,7 +286,7 @@ def check_build(root: pathlib.Path) -> list[Finding]:
 
 def check(root: pathlib.Path) -> list[Finding]:
     arrows = read_arrows(root)
-    headers = read_headers(root)
+    headers, rooms = read_headers(root), read_rooms(root)
     findings = check_cycles(arrows) + check_architecture(root, arrows) + check_build(root)
     trace_names = read_trace_names(root)
     names = {
@@ -277,6 +300,7 @@ def check(root: pathlib.Path) -> list[Finding]:
         module, lines = path.relative_to(root / "src").parts[0], text.splitlines()
         findings += check_includes(module, file, lines, arrows)
         findings += check_public(module, file, lines, headers)
+        findings += check_rooms(module, file, lines, rooms)
         findings += check_words(module, file, lines)
         findings += check_mutexes(file, lines)
         findings += check_trace_names(file, lines, trace_names)

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,13 +17,6 @@ class Settings;
 }
 
 namespace ronde::comm {
-
-namespace detail {
-class NcclStandIn;
-}  // namespace detail
-
-// Where an engine is in its work, for tests that kill a rank there.
-enum class Phase { Idle, Negotiating, Voting, Reducing, ShuttingDown };
 
 struct EngineOptions {
   std::size_t fusion_bytes = std::size_t{64} << 20;       // comm.fusion_bytes
@@ -43,19 +35,8 @@ struct EngineOptions {
   bool autotune = false;                                               // comm.autotune
   std::string autotune_file = {};                                      // comm.autotune_file
 
-  // Buffers of GPUs that go through the host's memory do so in chunks of so many bytes: long enough that a copy is not
-  // all overhead, short enough that several are under way.
-  std::size_t stage_bytes = std::size_t{4} << 20;
-
   Log log = Log();
   trace::Recorder* recorder = nullptr;  // must outlive the engine
-  // For tests: called by whoever carries the engine's work, whenever it comes into a phase.
-  std::function<void(Phase)> on_phase = nullptr;
-  // For tests: host memory goes the way of a GPU's; with a stand-in for NCCL, the way it goes by NCCL.
-  bool stage_host = false;
-  std::shared_ptr<detail::NcclStandIn> nccl = nullptr;
-  // For tests: every operation of the link begins this much later.
-  std::chrono::nanoseconds link_delay = std::chrono::nanoseconds(0);
 };
 // What the settings comm.* ask for. The caller adds log and recorder.
 EngineOptions engine_options(const Settings& settings);
@@ -146,7 +127,7 @@ class Engine {
   void shutdown(const std::string& why = "");
 
  private:
-  friend class ThreadJob;
+  friend class detail::EngineCore;
   explicit Engine(std::unique_ptr<detail::EngineCore> core);
 
   std::unique_ptr<detail::EngineCore> core_;

@@ -1,5 +1,6 @@
 #include "ronde/comm/thread_job.h"
 
+#include <algorithm>
 #include <exception>
 #include <thread>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/comm/engine/engine_core.h"
+#include "ronde/comm/engine/hooked_job.h"
 #include "ronde/comm/link/nodes/routes.h"
 #include "ronde/topology/host.h"
 
@@ -17,6 +19,7 @@ namespace ronde::comm {
 struct ThreadJob::Impl {
   std::vector<detail::Peers> peers_by_rank;
   std::vector<detail::EngineCore*> engines;
+  std::vector<detail::EngineHooks> hooks;
 };
 
 namespace {
@@ -45,7 +48,7 @@ void connect_node(std::vector<detail::Peers>& peers_by_rank, const std::vector<i
 }
 
 void open_endpoints(std::vector<detail::Peers>& peers_by_rank, std::vector<detail::Listening> listening) {
-  detail::Mesh::Options options{.job = peers_by_rank.front().job, .secret = detail::random_secret()};
+  detail::Mesh::Options options{.job = peers_by_rank.front().job, .secret = support::random_secret()};
   for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
     options.rank = static_cast<int>(rank);
     peers_by_rank[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);
@@ -59,6 +62,7 @@ ThreadJob::ThreadJob(int ranks, int nodes, std::size_t arena_bytes) : impl_(std:
   const std::string host = topology::host_name();
   impl_->peers_by_rank.resize(size);
   impl_->engines.resize(size);
+  impl_->hooks.resize(size);
   std::vector<detail::Listening> listening(size);
   detail::Directory job;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -90,16 +94,18 @@ std::unique_ptr<Engine> ThreadJob::engine(int rank, EngineOptions options) {
     const detail::Partners partners = detail::first_partners(*impl_->peers_by_rank[index].layout, rank);
     mesh->meet(partners.call, partners.called_by, Deadline::after(options.start_timeout));
   }
-  auto core =
-      std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->peers_by_rank[index]), rank, std::move(options));
+  auto core = std::make_unique<detail::EngineCore>(nullptr, std::move(impl_->peers_by_rank[index]), rank,
+                                                   std::move(options), std::move(impl_->hooks[index]));
   impl_->engines[index] = core.get();
-  return std::unique_ptr<Engine>(new Engine(std::move(core)));
+  return detail::EngineCore::engine_of(std::move(core));
 }
 
-void ThreadJob::inject(int rank, const Faults& faults) {
-  detail::Peers& peers = impl_->peers_by_rank[static_cast<std::size_t>(rank)];
-  peers.wrap_link = faults.link;
-  if (faults.data && peers.mesh) peers.data = faults.data(*peers.mesh);
+void detail::HookedJob::set_hooks(int rank, EngineHooks hooks) {
+  impl_->hooks[static_cast<std::size_t>(rank)] = std::move(hooks);
+}
+
+void detail::HookedJob::set_hooks(const EngineHooks& of_all) {
+  std::ranges::fill(impl_->hooks, of_all);
 }
 
 void ThreadJob::kill(int rank) {
@@ -107,7 +113,13 @@ void ThreadJob::kill(int rank) {
 }
 
 void run_ranks(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options) {
-  ThreadJob job(ranks, options.pretend_nodes);
+  run_ranks(ranks, body, options, {});
+}
+
+void run_ranks(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options,
+               const detail::EngineHooks& hooks) {
+  detail::HookedJob job(ranks, options.pretend_nodes);
+  job.set_hooks(hooks);
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranks));
   {
     std::vector<std::jthread> threads;

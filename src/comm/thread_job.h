@@ -7,11 +7,6 @@
 
 namespace ronde::comm {
 
-namespace detail {
-class Link;
-class Transport;
-}  // namespace detail
-
 // A job whose ranks are threads of this process, for tests. Each has an engine of its own, with everything that ranks
 // as processes have: arenas, doorbells, and sockets that close when an engine ends.
 //
@@ -26,17 +21,10 @@ class ThreadJob {
   int size() const;
   // The engine of a rank; once a rank. Any thread may call it.
   std::unique_ptr<Engine> engine(int rank, EngineOptions options = {});
-  // What stands between the engine of a rank and its links, and what carries its data between nodes; to be said before
-  // engine(rank).
-  struct Faults {
-    std::function<std::unique_ptr<detail::Link>(std::unique_ptr<detail::Link>)> link = nullptr;
-    std::function<std::shared_ptr<detail::Transport>(detail::Transport& mesh)> data = nullptr;
-  };
-  void inject(int rank, const Faults& faults);
   // As if the process of this rank were killed: the others see its sockets close without a word.
   void kill(int rank);
 
- private:
+ protected:
   struct Impl;
   const std::unique_ptr<Impl> impl_;
 };

@@ -34,12 +34,15 @@ std::unique_ptr<trace::Recorder> recorder_for(const Settings& settings, int rank
   return std::make_unique<trace::Recorder>(std::move(*options));
 }
 
+std::unique_ptr<comm::Engine> make_engine(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options) {
+  return std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+}
+
 }  // namespace
 
 struct Session::Impl {
   explicit Impl(const Settings& given) : settings(given), asked(train::training_options(given)) {}
-  void begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
-             const std::function<void(comm::EngineOptions&)>& adjust);
+  void begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options, const MakeEngine& make);
   // The first failure counts: others follow from it.
   void note_failure(const std::string& why) {
     if (recorder && !std::exchange(failed, true)) recorder->set_metadata(trace::kFailure, why);
@@ -58,30 +61,28 @@ struct Session::Impl {
 
 Session::Session() : Session(Settings::load(Environment::of_process(), {})) {}
 
-Session::Session(const Settings& settings) : Session(settings, [](comm::EngineOptions&) {}) {}
+Session::Session(const Settings& settings) : Session(settings, make_engine) {}
 
 void Session::Impl::begin(std::unique_ptr<comm::Bootstrap> bootstrap, comm::EngineOptions options,
-                          const std::function<void(comm::EngineOptions&)>& adjust) {
+                          const MakeEngine& make) {
   recorder = recorder_for(settings, bootstrap->rank(), bootstrap->size());
   if (recorder) scope.emplace(*recorder, "training");
   options.recorder = recorder.get();
   options.log = Log({.level = asked.log_level});
   if (recorder && asked.trace.gpu && device::count() > 0)
     gpu_trace = GpuTrace::start(*recorder, asked.trace.gpu_steps, options.log);
-  adjust(options);
   try {
-    engine = std::make_unique<comm::Engine>(std::move(bootstrap), std::move(options));
+    engine = make(std::move(bootstrap), std::move(options));
   } catch (const std::exception& failure) {
     note_failure(failure.what());
     throw;
   }
 }
 
-Session::Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust)
-    : impl_(std::make_unique<Impl>(settings)) {
+Session::Session(const Settings& settings, const MakeEngine& make) : impl_(std::make_unique<Impl>(settings)) {
   auto options = comm::engine_options(settings);
   auto bootstrap = parallel::bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
-  impl_->begin(std::move(bootstrap), std::move(options), adjust);
+  impl_->begin(std::move(bootstrap), std::move(options), make);
 }
 
 Session::Session(const Settings& settings, std::shared_ptr<const train::Registry> registry) : Session(settings) {
@@ -92,7 +93,7 @@ Session::Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> boot
                  std::shared_ptr<const train::Registry> registry)
     : impl_(std::make_unique<Impl>(settings)) {
   if (registry) impl_->registry = std::move(registry);
-  impl_->begin(std::move(bootstrap), comm::engine_options(settings), [](comm::EngineOptions&) {});
+  impl_->begin(std::move(bootstrap), comm::engine_options(settings), make_engine);
 }
 
 Session::Session(std::unique_ptr<comm::Engine> engine) : Session(std::move(engine), Settings()) {}

@@ -28,8 +28,10 @@ class Session {
   explicit Session(const Settings& settings);
   // With what settings may name besides what is built in; nullptr: nothing.
   Session(const Settings& settings, std::shared_ptr<const train::Registry> registry);
-  // The same; `adjust` may change what the engine is made with, such as a link that is slow, for tests.
-  Session(const Settings& settings, const std::function<void(comm::EngineOptions&)>& adjust);
+  // The same; `make` makes the engine, such as one whose link is slow, for tests.
+  using MakeEngine =
+      std::function<std::unique_ptr<comm::Engine>(std::unique_ptr<comm::Bootstrap>, comm::EngineOptions)>;
+  Session(const Settings& settings, const MakeEngine& make);
   // With ranks that meet in another way.
   Session(const Settings& settings, std::unique_ptr<comm::Bootstrap> bootstrap,
           std::shared_ptr<const train::Registry> registry = nullptr);

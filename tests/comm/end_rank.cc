@@ -87,14 +87,13 @@ void fork_children() {
 
 // Each waits until the other's end has begun.
 void race() {
-  EngineOptions options = options_of_process();
   auto* const ending = new std::latch(1);  // like the engine's thread, they outlive main
-  options.on_phase = [ending](Phase phase) {
+  const auto on_phase = [ending](Phase phase) {
     if (phase != Phase::ShuttingDown) return;
     ending->count_down();
     std::this_thread::sleep_for(300ms);
   };
-  auto* const engine = new std::unique_ptr<Engine>(make_engine(options));
+  auto* const engine = new std::unique_ptr<Engine>(make_engine(options_of_process(), {.on_phase = on_phase}));
   step(**engine);
   const bool destroys_first = (*engine)->rank() == 0;
   std::thread([=] {

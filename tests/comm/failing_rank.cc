@@ -129,10 +129,8 @@ void run(const Task& task) {
     throw std::runtime_error("the victim throws");
   }
   Doom doom{.task = task, .phase = phases().at(task.phase)};
-  EngineOptions options = options_of_process();
-  options.on_phase = [&](Phase phase) { doom.phase_comes(phase); };
   Tensors tensors;
-  const auto engine = make_engine(options);
+  const auto engine = make_engine(options_of_process(), {.on_phase = [&](Phase phase) { doom.phase_comes(phase); }});
   be_the_victim(*engine, tensors, doom);
 }
 

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
@@ -22,6 +23,7 @@
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/settings/settings.h"
 #include "ronde/base/system/clock.h"
+#include "ronde/comm/engine/engine_hooks.h"
 #include "ronde/data/dataset.h"
 #include "ronde/data/order/random.h"
 #include "ronde/parallel/collectives.h"
@@ -204,7 +206,9 @@ int main(int count, char** words) try {
   torch::set_num_threads(1);
   torch::manual_seed(1);
   const Fault everywhere = fault_of(kind, 0);
-  Session session(settings_of(everywhere), [&](comm::EngineOptions& options) { options.link_delay = everywhere.link; });
+  Session session(settings_of(everywhere), [&](auto bootstrap, auto options) {
+    return comm::detail::make_engine(std::move(bootstrap), std::move(options), {.link_delay = everywhere.link});
+  });
   Training(session, fault_of(kind, session.rank())).run();
   return 0;
 } catch (const std::exception& error) {

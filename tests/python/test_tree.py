@@ -30,7 +30,7 @@ def tree(tmp_path: pathlib.Path):
     for name, depends in (("a", " DEPENDS b"), ("b", "")):
         (tmp_path / "src" / name).mkdir(parents=True)
         (tmp_path / "src" / name / "CMakeLists.txt").write_text(
-            f"add_module({name}{depends}\n  HEADERS x.h\n  SHARED room/inner.h\n  SOURCES x.cc)\n"
+            f"add_module({name}{depends}\n  HEADERS x.h\n  SHARED room/inner.h\n  ROOMS low low/inner high\n  SOURCES x.cc)\n"
         )
 
     def findings(text: str, file: str = "src/a/x.cc") -> list[str]:
@@ -96,6 +96,25 @@ def test_names_in_traces_are_constants(tree, tmp_path, file, line, found):
 def test_private_rooms(tree):
     found = tree('#include "ronde/b/detail/x.h"\n')
     assert found[0] == "src/a/x.cc:1: a includes a private header of b"
+
+
+@pytest.mark.parametrize(
+    ("file", "included", "below"),
+    [
+        ("high/x.cc", "low/inner/y.h", True),
+        ("low/inner/x.h", "low/y.h", True),
+        ("low/x.h", "y.h", True),
+        ("low/x_test.cc", "high/y.h", True),
+        ("other/x.cc", "high/y.h", True),
+        ("low/x.h", "low/inner/y.h", False),
+        ("low/inner/x.cc", "high/y.h", False),
+        ("high/x.cc", "other/y.h", False),
+    ],
+)
+def test_rooms_include_those_below_them(tree, file, included, below):
+    room, other = (pathlib.PurePosixPath(path).parent for path in (file, included))
+    finding = f"src/a/{file}:1: {room} includes {other}, which is not below it (ROOMS)"
+    assert tree(f'#include "ronde/a/{included}"\n', f"src/a/{file}") == ([] if below else [finding])
 
 
 def test_the_table_of_modules_says_what_cmake_says(tree, tmp_path):

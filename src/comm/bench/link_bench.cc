@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ronde/base/error.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/spin_policy.h"
 #include "ronde/comm/mpi/mpi_owner.h"
 

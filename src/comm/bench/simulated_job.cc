@@ -14,7 +14,7 @@
 #include "ronde/comm/bench/counting_network.h"
 #include "ronde/comm/bench/simulated_departure.h"
 #include "ronde/comm/engine/engine_core.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/nodes/meeting.h"
 
 namespace ronde::comm {
@@ -36,6 +36,7 @@ struct Shared {
     all = std::make_shared<const std::vector<int>>(std::move(ranks));
   }
   EngineOptions options = {};
+  EngineHooks hooks = {};
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const std::vector<int>> all;
   CountingNetwork network;
@@ -48,6 +49,7 @@ class Rank {
       : node_(std::move(node)),
         mesh_(shared.network.mesh_of(rank)),
         context_{.options = shared.options,
+                 .hooks = shared.hooks,
                  .nccl = {.host = "", .rank = rank, .deadline = std::chrono::seconds(1), .log = Log()},
                  .node = *node_,
                  .statistics = statistics_,

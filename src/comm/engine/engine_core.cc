@@ -5,8 +5,8 @@
 
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/thread.h"
-#include "ronde/comm/bootstrap/unix_socket.h"
 #include "ronde/comm/interruptible.h"
+#include "ronde/comm/support/unix_socket.h"
 #include "ronde/topology/affinity.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
@@ -41,8 +41,10 @@ bool any_polls(const std::vector<std::shared_ptr<GroupCore>>& groups) {
 
 }  // namespace
 
-EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options)
+EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options,
+                       EngineHooks hooks)
     : options_(std::move(options)),
+      hooks_(std::move(hooks)),
       rank_(rank),
       bootstrap_(std::move(bootstrap)),
       process_end_(dynamic_cast<ProcessEnd*>(bootstrap_.get())),
@@ -50,12 +52,13 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
       spin_policy_(SpinPolicy::for_ranks(peers_.node->size(), peers_.cpus, !peers_.mesh)),
       caller_spin_policy_(spin_policy_.in_a_call(peers_.node->size())),
       context_{.options = options_,
+               .hooks = hooks_,
                .nccl = {.host = peers_.job->host(rank),
                         .rank = rank,
                         .local_rank = peers_.node->rank(),
                         .deadline = options_.start_timeout,
                         .stuck = options_.stall_abort,
-                        .stand_in = options_.nccl,
+                        .stand_in = hooks_.nccl,
                         .log = options_.log},
                .node = *peers_.node,
                .statistics = statistics_,
@@ -73,6 +76,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
                      token_.assert_held();
                      return run_special(group, ticket);
                    }} {
+  if (hooks_.wrap_mesh && peers_.mesh) peers_.data = hooks_.wrap_mesh(*peers_.mesh);
   // The ranks of a node begin with the same two pieces of their arenas, so each knows where those of the others lie.
   status_offset_ = static_cast<std::size_t>(node().arena().allocate(sizeof(StatusArea)) - node().base(node().rank()));
   const std::byte* areas = node().arena().allocate(areas_bytes(peers_.ranks.size()));
@@ -88,7 +92,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   if (!process_end_) return;
   std::vector<int> pids;  // of those that can be seen: what a rank in a container says of itself counts only there
   for (const FileDescriptor& socket : peers_.sockets)
-    if (const int pid = socket ? peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
+    if (const int pid = socket ? support::peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 
@@ -269,7 +273,7 @@ void EngineCore::run(const std::stop_token& stop) {
     get_ready_to_sleep();
     const bool more = anything_to_do();
     const Deadline until = next_look();
-    if (options_.on_phase && !until.at()) options_.on_phase(Phase::Idle);
+    if (hooks_.on_phase && !until.at()) hooks_.on_phase(Phase::Idle);
     const bool naps = naps_;
     wake_caller_if_done();
     token_.unlock();
@@ -312,7 +316,7 @@ Deadline EngineCore::next_look() {
 // The same while something is pending, for whoever sleeps.
 Deadline EngineCore::look_while_pending() {
   // A delayed link has nobody who rings when the delay is over, nor has NCCL while it connects.
-  if (options_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
+  if (hooks_.link_delay.count() > 0) return Deadline::after(std::chrono::microseconds(200));
   const nanoseconds most = any_polls(groups_) ? polls_back_off_.next() : stall_interval(options_);
   const auto within = [most](nanoseconds time) { return Deadline::after(std::min(most, time)); };
   if (must_be_pumped()) return within(naps_back_off_.next());

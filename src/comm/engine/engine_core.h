@@ -20,6 +20,7 @@
 #include "ronde/comm/bootstrap/process_end.h"
 #include "ronde/comm/engine.h"
 #include "ronde/comm/engine/back_off.h"
+#include "ronde/comm/engine/engine_hooks.h"
 #include "ronde/comm/engine/group_core.h"
 #include "ronde/comm/engine/slots.h"
 #include "ronde/comm/link/nodes/peers.h"
@@ -39,10 +40,12 @@ namespace ronde::comm::detail {
 // anything can be done, and if so wakes the engine's thread.
 class EngineCore {
  public:
-  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options);
+  EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int rank, EngineOptions options,
+             EngineHooks hooks = {});
   ~EngineCore();
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;
+  static std::unique_ptr<Engine> engine_of(std::unique_ptr<EngineCore> core);
 
   int rank() const { return rank_; }
   bool in_forked_child() const { return getpid() != pid_; }
@@ -195,6 +198,7 @@ class EngineCore {
   void end(std::optional<std::string> last_words, const Error& why);
 
   const EngineOptions options_;
+  const EngineHooks hooks_;
   const int rank_;
   const pid_t pid_ = getpid();
   const std::unique_ptr<Bootstrap> bootstrap_;

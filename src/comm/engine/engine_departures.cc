@@ -215,7 +215,7 @@ void EngineCore::end(std::optional<std::string> last_words, const Error& why) {
   if (in_forked_child()) return;  // which may exit with this, but is not the rank
   const Lock once(end_mutex_);
   if (std::exchange(ended_, true)) return;
-  if (options_.on_phase) options_.on_phase(Phase::ShuttingDown);
+  if (hooks_.on_phase) hooks_.on_phase(Phase::ShuttingDown);
   {
     const Lock lock(inbox_mutex_);
     closed_ = why;

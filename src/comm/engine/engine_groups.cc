@@ -7,7 +7,7 @@
 #include "ronde/base/system/mutex.h"
 #include "ronde/base/text/text.h"
 #include "ronde/comm/engine/engine_core.h"
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 #include "ronde/comm/link/testing/delayed_link.h"
 
 namespace ronde::comm::detail {
@@ -68,9 +68,9 @@ std::unique_ptr<Link> EngineCore::link_between(Ranks ranks, const std::vector<st
                                           token_.assert_held();
                                           doing_elsewhere_[rank] = std::move(text);
                                         }}});
-  if (peers_.wrap_link) link = peers_.wrap_link(std::move(link));
-  if (options_.link_delay.count() == 0) return link;
-  return std::make_unique<DelayedLink>(std::move(link), options_.link_delay);
+  if (hooks_.wrap_link) link = hooks_.wrap_link(std::move(link));
+  if (hooks_.link_delay.count() == 0) return link;
+  return std::make_unique<DelayedLink>(std::move(link), hooks_.link_delay);
 }
 
 std::shared_ptr<GroupCore> EngineCore::build_group(std::string title, Ranks ranks, std::vector<std::size_t> areas,

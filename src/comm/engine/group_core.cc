@@ -46,8 +46,8 @@ GroupCore::GroupCore(GroupContext& context, std::string title, std::shared_ptr<c
       agreement_(agreement_options(context.options, link_.get()), names_),
       scratch_(context.node.arena()),
       device_path_(context.node.arena(), {.wake = [&node = context.node] { node.wake_self(); },
-                                          .chunk_bytes = context.options.stage_bytes,
-                                          .on_host = context.options.stage_host || context.options.nccl}),
+                                          .chunk_bytes = context.hooks.stage_bytes,
+                                          .on_host = context.hooks.stage_host || context.hooks.nccl}),
       nccl_path_(context.nccl),
       trace_(link_ ? context.options.recorder : nullptr, title_) {
   if (!link_) return;
@@ -78,7 +78,7 @@ std::optional<Error> GroupCore::refusal() const {
 }
 
 void GroupCore::come_into(Phase phase) const {
-  if (context_.options.on_phase) context_.options.on_phase(phase);
+  if (context_.hooks.on_phase) context_.hooks.on_phase(phase);
 }
 
 bool GroupCore::worth_moving(Effort effort) const {

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "ronde/comm/agree/agreement.h"
-#include "ronde/comm/engine.h"
+#include "ronde/comm/engine/engine_hooks.h"
 #include "ronde/comm/engine/ticket.h"
 #include "ronde/comm/execute/execute.h"
 #include "ronde/comm/execute/group_trace.h"
 #include "ronde/comm/gpu/device_path.h"
 #include "ronde/comm/gpu/nccl_path.h"
 #include "ronde/comm/link/link.h"
-#include "ronde/comm/link/nodes/node.h"
+#include "ronde/comm/link/shm/node.h"
 #include "ronde/comm/tune/tuner.h"
 #include "ronde/comm/watch/departure.h"
 #include "ronde/comm/watch/stall.h"
@@ -30,6 +30,7 @@ namespace ronde::comm::detail {
 // What groups need of the engine around them. Outlives them.
 struct GroupContext {
   const EngineOptions& options;
+  const EngineHooks& hooks;
   const NcclPathOptions nccl;
   Node& node;
   Statistics& statistics;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ronde/comm/gpu/gpu_place.h"
-#include "ronde/comm/link/shm/shm_collectives.h"
+#include "ronde/comm/link/segments.h"
 #include "ronde/comm/types.h"
 #include "ronde/device/stream.h"
 

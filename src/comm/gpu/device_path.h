@@ -30,7 +30,7 @@ class PinnedScratch {
 
 struct DevicePathOptions {
   std::function<void()> wake;   // called by a thread of CUDA's when a copy is done
-  std::size_t chunk_bytes = 0;  // EngineOptions::stage_bytes
+  std::size_t chunk_bytes = 0;  // EngineHooks::stage_bytes
   bool on_host = false;         // tests: host memory goes the same way
 };
 

@@ -8,7 +8,7 @@
 #include "ronde/base/system/clock.h"
 #include "ronde/base/text/units.h"
 #include "ronde/comm/execute/staging.h"
-#include "ronde/comm/link/tcp/stream_link.h"
+#include "ronde/comm/gpu/stream_link.h"
 
 namespace ronde::comm::detail {
 namespace {

@@ -3,13 +3,22 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 
 #include "ronde/base/system/clock.h"
-#include "ronde/comm/link/shm/futex.h"
 
 namespace ronde::comm::detail {
+
+// Tells the processor that this is a spin loop.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
 
 // How long to look for something before going to sleep: first in a tight loop, while what is awaited comes from another
 // core within microseconds; then giving the core away each time, in case whom we wait for needs it. Sleeping costs a

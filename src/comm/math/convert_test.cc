@@ -10,20 +10,20 @@
 #include "ronde/comm/math/half.h"
 #include "ronde/comm/math/reduce_reference.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 constexpr std::array kLevels = {Level::Baseline, Level::Avx2, Level::Avx512};
 constexpr std::array kFloats = {DType::F16, DType::BF16, DType::F32, DType::F64};
 
 template <class T>
-Bytes bytes_of(const std::vector<T>& values) {
-  Bytes bytes(values.size() * sizeof(T));
+Elements bytes_of(const std::vector<T>& values) {
+  Elements bytes(values.size() * sizeof(T));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
-Bytes every_kind_of(DType dtype) {
+Elements every_kind_of(DType dtype) {
   if (dtype == DType::F64) return bytes_of(awkward_doubles());
   if (dtype == DType::F32) return bytes_of(awkward_floats());
   std::vector<std::uint16_t> patterns(65536);
@@ -31,9 +31,9 @@ Bytes every_kind_of(DType dtype) {
   return bytes_of(patterns);
 }
 
-Bytes slow_convert(DType to, DType from, const Bytes& in) {
+Elements slow_convert(DType to, DType from, const Elements& in) {
   const std::size_t count = in.size() / size_of(from);
-  Bytes out(count * size_of(to));
+  Elements out(count * size_of(to));
   for (std::size_t i = 0; i < count; ++i)
     store_float(to, out.data() + i * size_of(to), load_float(from, in.data() + i * size_of(from)));
   return out;
@@ -41,13 +41,13 @@ Bytes slow_convert(DType to, DType from, const Bytes& in) {
 
 TEST(Convert, EqualsTheReferenceBetweenAllTypesOnEveryLevel) {
   for (const DType from : kFloats) {
-    const Bytes in = every_kind_of(from);
+    const Elements in = every_kind_of(from);
     const std::size_t count = in.size() / size_of(from);
     for (const DType to : kFloats) {
-      const Bytes expected = slow_convert(to, from, in);
+      const Elements expected = slow_convert(to, from, in);
       for (const Level level : kLevels) {
         if (!can_run(level)) continue;
-        Bytes out(expected.size());
+        Elements out(expected.size());
         convert(to, out.data(), from, in.data(), count, level);
         EXPECT_EQ(first_difference(to, out.data(), expected.data(), count), -1)
             << name(from) << " to " << name(to) << ", level " << static_cast<int>(level);
@@ -98,10 +98,10 @@ TEST(Scale, AFactorOfOneLeavesEveryBitAlone) {
 TEST(Scale, RoundsHalvesOnceOverManyBlocks) {
   std::mt19937_64 random(3);
   for (const DType dtype : {DType::F16, DType::BF16}) {
-    const Bytes in = random_elements(dtype, 5000, random);
+    const Elements in = random_elements(dtype, 5000, random);
     for (const Level level : kLevels) {
       if (!can_run(level)) continue;
-      Bytes out = in;
+      Elements out = in;
       scale(dtype, out.data(), 5000, 1.1, level);
       EXPECT_EQ(first_difference(dtype, out.data(), slow_reduce(dtype, ReduceOp::Sum, {in}, 1.1).data(), 5000), -1);
     }
@@ -138,4 +138,4 @@ TEST(Scale, BoolStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

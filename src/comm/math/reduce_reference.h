@@ -10,12 +10,12 @@
 #include "ronde/comm/math/half_reference.h"
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // For tests: what reduce.h and convert.h promise, one element at a time, slowly and without templates over types.
 // Integers live in 64 bits, of which the low bytes are stored; floating-point numbers in f64, which rounds a sum or a
 // product of f32 numbers to f32 just as f32 arithmetic does.
-using Bytes = std::vector<std::byte>;
+using Elements = std::vector<std::byte>;
 
 inline bool is_float(DType dtype) {
   return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
@@ -71,7 +71,7 @@ inline std::int64_t apply(DType dtype, ReduceOp op, std::int64_t a, std::int64_t
     case ReduceOp::Max: return a > b ? a : b;
     case ReduceOp::Adasum: break;  // not element by element
   }
-  Bytes bytes(8);
+  Elements bytes(8);
   std::memcpy(bytes.data(), &result, 8);
   return load_integer(dtype, bytes.data());
 }
@@ -82,8 +82,8 @@ inline std::int64_t scaled_integer(std::int64_t value, double scale) {
   return scale == 0.5 ? value / 2 : static_cast<std::int64_t>(static_cast<double>(value) * scale);
 }
 
-inline void reduce_element(DType dtype, ReduceOp op, std::byte* out, const std::vector<Bytes>& inputs, std::size_t at,
-                           double scale) {
+inline void reduce_element(DType dtype, ReduceOp op, std::byte* out, const std::vector<Elements>& inputs,
+                           std::size_t at, double scale) {
   if (is_float(dtype)) {
     double value = load_float(dtype, inputs[0].data() + at);
     for (std::size_t i = 1; i < inputs.size(); ++i)
@@ -97,16 +97,16 @@ inline void reduce_element(DType dtype, ReduceOp op, std::byte* out, const std::
   std::memcpy(out + at, &value, size_of(dtype));
 }
 
-inline Bytes slow_reduce(DType dtype, ReduceOp op, const std::vector<Bytes>& inputs, double scale) {
-  Bytes out(inputs[0].size());
+inline Elements slow_reduce(DType dtype, ReduceOp op, const std::vector<Elements>& inputs, double scale) {
+  Elements out(inputs[0].size());
   for (std::size_t at = 0; at < out.size(); at += size_of(dtype))
     reduce_element(dtype, op, out.data(), inputs, at, scale);
   return out;
 }
 
 // Ordinary numbers, and among them any pattern there is: NaN, infinity, denormals.
-inline Bytes random_elements(DType dtype, std::size_t count, std::mt19937_64& random) {
-  Bytes bytes(count * size_of(dtype));
+inline Elements random_elements(DType dtype, std::size_t count, std::mt19937_64& random) {
+  Elements bytes(count * size_of(dtype));
   for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
     std::uint64_t pattern = random();
     if (dtype == DType::Bool) pattern &= 1;
@@ -129,4 +129,4 @@ inline std::ptrdiff_t first_difference(DType dtype, const std::byte* a, const st
   return -1;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

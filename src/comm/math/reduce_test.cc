@@ -10,7 +10,7 @@
 
 #include "ronde/comm/math/reduce_reference.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 constexpr std::array kLevels = {Level::Baseline, Level::Avx2, Level::Avx512};
@@ -21,7 +21,7 @@ constexpr std::array kOps = {ReduceOp::Sum, ReduceOp::Average, ReduceOp::Min, Re
 // Elements in memory of their own, aligned for one element and no more, with a guard on either side.
 class Guarded {
  public:
-  Guarded(DType dtype, const Bytes& elements, std::size_t skew)
+  Guarded(DType dtype, const Elements& elements, std::size_t skew)
       : start_((1 + skew) * size_of(dtype)), bytes_(start_ + elements.size() + 8, std::byte{0xa5}) {
     std::copy(elements.begin(), elements.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(start_));
     size_ = elements.size();
@@ -36,7 +36,7 @@ class Guarded {
 
  private:
   std::size_t start_, size_ = 0;
-  Bytes bytes_;
+  Elements bytes_;
 };
 
 class Reduce : public testing::TestWithParam<std::tuple<DType, ReduceOp>> {
@@ -45,18 +45,18 @@ class Reduce : public testing::TestWithParam<std::tuple<DType, ReduceOp>> {
   const ReduceOp op_ = std::get<1>(GetParam());
   std::mt19937_64 random_{static_cast<unsigned>(size_of(dtype_))};
 
-  std::vector<Bytes> random_inputs(std::size_t number, std::size_t count) {
-    std::vector<Bytes> inputs;
+  std::vector<Elements> random_inputs(std::size_t number, std::size_t count) {
+    std::vector<Elements> inputs;
     for (std::size_t i = 0; i < number; ++i) inputs.push_back(random_elements(dtype_, count, random_));
     return inputs;
   }
 
   // Reduces copies of `inputs`, into memory apart or, when `alias` is one, into that input.
-  void expect_reduced(const std::vector<Bytes>& inputs, const Bytes& expected, double scale, Level level,
+  void expect_reduced(const std::vector<Elements>& inputs, const Elements& expected, double scale, Level level,
                       std::size_t alias) const {
     std::vector<Guarded> copies;
     for (std::size_t i = 0; i < inputs.size(); ++i) copies.emplace_back(dtype_, inputs[i], i % 3);
-    copies.emplace_back(dtype_, Bytes(expected.size()), 1);
+    copies.emplace_back(dtype_, Elements(expected.size()), 1);
     Guarded& out = copies[std::min(alias, inputs.size())];
     std::vector<const std::byte*> pointers;
     for (std::size_t i = 0; i < inputs.size(); ++i) pointers.push_back(copies[i].data());
@@ -72,8 +72,8 @@ TEST_P(Reduce, EqualsTheReferenceOnEveryLevelAndIntoEveryInput) {
   constexpr std::size_t kApart = std::numeric_limits<std::size_t>::max();
   for (const std::size_t number : {1, 2, 3, 4, 8}) {
     for (const std::size_t count : {0, 1, 7, 63, 64, 65, 1000, 4097}) {
-      const std::vector<Bytes> inputs = random_inputs(number, count);
-      const Bytes expected = slow_reduce(dtype_, op_, inputs, 1.0);
+      const std::vector<Elements> inputs = random_inputs(number, count);
+      const Elements expected = slow_reduce(dtype_, op_, inputs, 1.0);
       for (const Level level : kLevels)
         if (can_run(level)) expect_reduced(inputs, expected, 1.0, level, kApart);
       for (std::size_t alias = 0; alias < number; ++alias) expect_reduced(inputs, expected, 1.0, best_level(), alias);
@@ -83,10 +83,10 @@ TEST_P(Reduce, EqualsTheReferenceOnEveryLevelAndIntoEveryInput) {
 
 TEST_P(Reduce, ScalesAndRoundsOnce) {
   for (const std::size_t number : {1, 2, 3}) {
-    const std::vector<Bytes> inputs = random_inputs(number, 1500);
+    const std::vector<Elements> inputs = random_inputs(number, 1500);
     for (const double scale : {0.5, -0.375, 0.7}) {
       if (scale < 0 && (dtype_ == DType::U8 || dtype_ == DType::U16)) continue;
-      const Bytes expected = slow_reduce(dtype_, op_, inputs, scale);
+      const Elements expected = slow_reduce(dtype_, op_, inputs, scale);
       for (const Level level : kLevels)
         if (can_run(level)) expect_reduced(inputs, expected, scale, level, 0);
     }
@@ -95,9 +95,9 @@ TEST_P(Reduce, ScalesAndRoundsOnce) {
 
 TEST_P(Reduce, GivesTheSameBitsHoweverTheRangeIsCut) {
   constexpr std::size_t kCount = 3000;
-  const std::vector<Bytes> inputs = random_inputs(3, kCount);
-  const Bytes expected = slow_reduce(dtype_, op_, inputs, 1.0);
-  Bytes out(expected.size());
+  const std::vector<Elements> inputs = random_inputs(3, kCount);
+  const Elements expected = slow_reduce(dtype_, op_, inputs, 1.0);
+  Elements out(expected.size());
   for (std::size_t done = 0; done < kCount;) {
     const std::size_t now = std::min<std::size_t>(kCount - done, random_() % 300);
     const std::size_t offset = done * size_of(dtype_);
@@ -160,4 +160,4 @@ TEST(ReduceValues, NaNSpreadsAndTheFirstOfEqualsStays) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -8,7 +8,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/settings/settings.h"
-#include "ronde/comm/engine.h"
+#include "ronde/comm/engine/engine_hooks.h"
 #include "ronde/comm/socket_bootstrap.h"
 
 // For programs that tests start under `ronde run`, one process a rank.
@@ -18,9 +18,10 @@ inline EngineOptions options_of_process() {
   return engine_options(Settings::load(Environment::of_process(), {}));
 }
 
-inline std::unique_ptr<Engine> make_engine(EngineOptions options = options_of_process()) {
+inline std::unique_ptr<Engine> make_engine(EngineOptions options = options_of_process(),
+                                           detail::EngineHooks hooks = {}) {
   auto bootstrap = bootstrap_from(Environment::of_process(), Deadline::after(options.start_timeout));
-  return std::make_unique<Engine>(std::move(bootstrap), std::move(options));
+  return detail::make_engine(std::move(bootstrap), std::move(options), std::move(hooks));
 }
 
 // A line in one piece, at once: whoever reads it may be waiting for it.

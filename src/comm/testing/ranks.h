@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/comm/engine/hooked_job.h"
 #include "ronde/comm/testing/watchdog.h"
-#include "ronde/comm/thread_job.h"
 
 // For tests: ranks as threads, and what GoogleTest needs around them.
 namespace ronde::comm::tests {
@@ -35,9 +35,10 @@ inline std::string current_test() {
 }
 
 // As run_ranks, but a job that hangs ends the program.
-inline void run_watched(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options = {}) {
+inline void run_watched(int ranks, const std::function<void(Engine&)>& body, const EngineOptions& options = {},
+                        const detail::EngineHooks& hooks = {}) {
   const Watchdog watchdog(std::chrono::minutes(3), current_test());
-  run_ranks(ranks, body, options);
+  run_ranks(ranks, body, options, hooks);
 }
 
 // Where the ranks of a test are.
@@ -63,9 +64,10 @@ inline std::string ranks_name(const testing::TestParamInfo<int>& info) {
 inline constexpr std::array kPlaces{Place{1},    Place{2},    Place{3},    Place{4},   Place{8},
                                     Place{2, 2}, Place{3, 2}, Place{4, 2}, Place{7, 3}};
 
-inline void run_watched(const Place& place, const std::function<void(Engine&)>& body, EngineOptions options = {}) {
+inline void run_watched(const Place& place, const std::function<void(Engine&)>& body, EngineOptions options = {},
+                        const detail::EngineHooks& hooks = {}) {
   options.pretend_nodes = place.nodes;
-  run_watched(place.ranks, body, options);
+  run_watched(place.ranks, body, options, hooks);
 }
 
 }  // namespace ronde::comm::tests

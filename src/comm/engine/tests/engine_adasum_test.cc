@@ -135,7 +135,7 @@ TEST_P(EngineAdasum, WhoHasJoinedIsAVectorOfZeros) {
 
 TEST_P(EngineAdasum, ASlowLinkAndSmallBuckets) {
   run_watched(place(), [&](Engine& engine) { expect_none(run_calls(engine, engine.world(), adasum_calls(ranks()))); },
-              {.fusion_bytes = 4096, .first_bucket_bytes = 64, .link_delay = std::chrono::microseconds(100)});
+              {.fusion_bytes = 4096, .first_bucket_bytes = 64}, {.link_delay = std::chrono::microseconds(100)});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineAdasum, testing::ValuesIn(tests::kPlaces), tests::place_name);

@@ -45,12 +45,8 @@ class EngineDevice : public testing::TestWithParam<Where> {
   int gpu() const { return GetParam().gpu; }
   int ranks() const { return GetParam().place.ranks; }
   void run(const std::function<void(Engine&)>& body) const {
-    EngineOptions options;
-    options.stage_host = gpu() == kHost;
-    options.stage_bytes = 64 << 10;
     const auto stand_in = GetParam().by_stand_in ? std::make_shared<tests::ThreadGpus>() : nullptr;
-    options.nccl = stand_in;
-    run_watched(GetParam().place, body, options);
+    run_watched(GetParam().place, body, {}, {.stage_host = gpu() == kHost, .nccl = stand_in, .stage_bytes = 64 << 10});
     if (!stand_in) return;
     EXPECT_GT(stand_in->calls(), 0);
     EXPECT_EQ(stand_in->links(), 0) << "they are left behind";

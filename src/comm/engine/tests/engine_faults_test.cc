@@ -12,7 +12,6 @@
 #include "ronde/comm/testing/failing_link.h"
 #include "ronde/comm/testing/failures.h"
 #include "ronde/comm/testing/ranks.h"
-#include "ronde/comm/thread_job.h"
 
 // Whatever call of a link fails: requests fail with the cause, and nothing ends the process or waits for ever.
 namespace ronde::comm {
@@ -91,9 +90,10 @@ class EngineFaults : public testing::TestWithParam<Fault> {};
 TEST_P(EngineFaults, FailWhatIsOnItsWayWithTheCause) {
   const Fault& fault = GetParam();
   Injection injection(fault.call, fault.number);
-  ThreadJob job(fault.place.ranks, fault.place.nodes);
-  job.inject(1, {.link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); },
-                 .data = [&](detail::Transport& mesh) { return std::make_shared<FailingTransport>(mesh, injection); }});
+  detail::HookedJob job(fault.place.ranks, fault.place.nodes);
+  job.set_hooks(
+      1, {.wrap_link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); },
+          .wrap_mesh = [&](detail::Transport& mesh) { return std::make_shared<FailingTransport>(mesh, injection); }});
   EngineOptions options;
   options.stall_warn = std::chrono::milliseconds(100);
   options.log = Log({.level = LogLevel::Error});
@@ -139,8 +139,8 @@ class EngineFaultsInLeaving : public EngineFaults {};
 TEST_P(EngineFaultsInLeaving, FailWhatIsOnItsWayWithTheCause) {
   const Fault& fault = GetParam();
   Injection injection(fault.call, fault.number);
-  ThreadJob job(fault.place.ranks, fault.place.nodes);
-  job.inject(1, {.link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); }});
+  detail::HookedJob job(fault.place.ranks, fault.place.nodes);
+  job.set_hooks(1, {.wrap_link = [&](auto link) { return std::make_unique<FailingLink>(std::move(link), injection); }});
   tests::run_job(job,
                  [&](std::unique_ptr<Engine>& engine) {
                    std::vector<float> values(10, 1.0f);

@@ -22,19 +22,24 @@ struct Episode {
   int steps;
   bool ends_apart;  // ranks leave within 20 ms, and not at once
   EngineOptions options;
+  detail::EngineHooks hooks;
 };
 
 // Everything about an episode follows from its seed.
 Episode make_episode(std::uint64_t seed) {
   tests::Random random({seed, 99});
-  Episode episode{
-      .seed = seed, .ranks = 2 + random.below(4), .steps = 20 + random.below(100), .ends_apart = false, .options = {}};
+  Episode episode{.seed = seed,
+                  .ranks = 2 + random.below(4),
+                  .steps = 20 + random.below(100),
+                  .ends_apart = false,
+                  .options = {},
+                  .hooks = {}};
   if (random.once_in(10)) episode.ranks = 8;
   if (random.once_in(2)) episode.options.pretend_nodes = 1 + random.below(4);
   if (random.once_in(3)) episode.options.fusion_bytes = 1000, episode.options.first_bucket_bytes = 100;
   if (random.once_in(5)) episode.options.deterministic = true;
   if (random.once_in(5)) {
-    episode.options.link_delay = std::chrono::microseconds(200);
+    episode.hooks.link_delay = std::chrono::microseconds(200);
     episode.steps = 15;
   }
   episode.ends_apart = random.once_in(2);
@@ -60,7 +65,7 @@ std::uint64_t run_episode(const Episode& episode) {
     checks += fuzzer.checks();
   };
   try {
-    run_ranks(episode.ranks, body, episode.options);
+    run_ranks(episode.ranks, body, episode.options, episode.hooks);
   } catch (const std::exception& error) {
     ADD_FAILURE() << "seed " << episode.seed << ": " << error.what();
   }

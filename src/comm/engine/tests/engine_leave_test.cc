@@ -13,7 +13,6 @@
 #include "ronde/base/text/format.h"
 #include "ronde/comm/testing/failures.h"
 #include "ronde/comm/testing/ranks.h"
-#include "ronde/comm/thread_job.h"
 
 // Ranks that have done their part leave; what they have sent still arrives.
 namespace ronde::comm {
@@ -25,14 +24,11 @@ using namespace std::chrono_literals;
 constexpr auto kSlow = 100ms;
 
 // The engines of a job whose rank 0 is slow: each step of its link begins late.
-std::vector<std::unique_ptr<Engine>> with_a_slow_rank(ThreadJob& job) {
+std::vector<std::unique_ptr<Engine>> with_a_slow_rank(detail::HookedJob& job) {
+  job.set_hooks(0, {.link_delay = kSlow});
   std::vector<std::future<std::unique_ptr<Engine>>> coming;
   for (int rank = 0; rank < job.size(); ++rank)
-    coming.push_back(std::async(std::launch::async, [&job, rank] {
-      EngineOptions options;
-      if (rank == 0) options.link_delay = kSlow;
-      return job.engine(rank, options);
-    }));
+    coming.push_back(std::async(std::launch::async, [&job, rank] { return job.engine(rank); }));
   std::vector<std::unique_ptr<Engine>> engines;
   for (auto& engine : coming) engines.push_back(engine.get());
   return engines;
@@ -43,7 +39,7 @@ class EngineLeave : public testing::TestWithParam<int> {};  // nodes
 // Ranks that a rank sends to at different rates: the counts of one must not be taken for those of another.
 TEST_P(EngineLeave, WhatARankSentToSeveralArrives) {
   const tests::Watchdog watchdog(3min, tests::current_test());
-  ThreadJob job(3, GetParam());
+  detail::HookedJob job(3, GetParam());
   auto engines = with_a_slow_rank(job);
   std::vector<float> from(10, 7.0f), to(10, 0.0f), other(10, 0.0f);
   constexpr int kMany = 4;
@@ -71,7 +67,7 @@ TEST_P(EngineLeave, WhatARankSentToSeveralArrives) {
 TEST(EngineLeaving, ARankThatIsStoppedMeanwhileGetsAll) {
   constexpr int kLast = 4;  // in the first three, clocks are compared: nobody is done before the others
   const tests::Watchdog watchdog(3min, tests::current_test());
-  ThreadJob job(4, 4);
+  detail::HookedJob job(4, 4);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < job.size(); ++rank)
     threads.emplace_back([&job, rank] {
@@ -79,7 +75,8 @@ TEST(EngineLeaving, ARankThatIsStoppedMeanwhileGetsAll) {
       const auto on_phase = [&](Phase phase) {  // called by whoever carries its engine's work
         if (rank == 1 && phase == Phase::Reducing && ++moves == kLast) std::this_thread::sleep_for(3s);
       };
-      const auto engine = job.engine(rank, {.on_phase = on_phase});
+      job.set_hooks(rank, {.on_phase = on_phase});
+      const auto engine = job.engine(rank);
       for (int i = 1; i <= kLast; ++i) {
         std::vector<float> values(20'000, rank == 2 ? 7.0f : 0.0f);
         const std::optional<Error> error =

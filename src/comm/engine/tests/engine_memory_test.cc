@@ -70,9 +70,8 @@ void PrintTo(const Case& one, std::ostream* out) {
 
 class EngineMemory : public testing::TestWithParam<Case> {
  protected:
-  static EngineOptions options() {
-    return {.pretend_nodes = GetParam().nodes, .link_delay = std::chrono::microseconds(GetParam().delay_us)};
-  }
+  static EngineOptions options() { return {.pretend_nodes = GetParam().nodes}; }
+  static detail::EngineHooks hooks() { return {.link_delay = std::chrono::microseconds(GetParam().delay_us)}; }
 };
 
 // After wait(), each rank spoils its memory at once. Whoever still read it would get a wrong sum; whoever still wrote
@@ -103,7 +102,7 @@ TEST_P(EngineMemory, SpoiledAtOnceAfterWaiting) {
           for (const Tensor& tensor : tensors) EXPECT_TRUE(tensor.holds(kGarbage)) << "round " << round;
         }
       },
-      options());
+      options(), hooks());
 }
 
 // The same, with the memory spoiled before the result is even looked at, by those who do not need it.
@@ -125,7 +124,7 @@ TEST_P(EngineMemory, SpoiledByAllButOne) {
           }
         }
       },
-      options());
+      options(), hooks());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineMemory,

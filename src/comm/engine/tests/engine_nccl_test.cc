@@ -20,10 +20,7 @@ using tests::ThreadGpus;
 
 class EngineNccl : public testing::Test {
  protected:
-  EngineNccl() {
-    options_.nccl = gpus_;
-    options_.log = Log({.stream = &said_});
-  }
+  EngineNccl() { options_.log = Log({.stream = &said_}); }
   // A group in which something has travelled.
   static Group connected(Engine& engine, std::vector<int> ranks) {
     Group group = engine.make_group(std::move(ranks));
@@ -39,6 +36,7 @@ class EngineNccl : public testing::Test {
 
   std::ostringstream said_;
   const std::shared_ptr<ThreadGpus> gpus_ = std::make_shared<ThreadGpus>();
+  const detail::EngineHooks hooks_{.nccl = gpus_};
   EngineOptions options_;
 };
 class EngineNcclOn : public EngineNccl, public testing::WithParamInterface<tests::Place> {};
@@ -78,7 +76,7 @@ TEST_P(EngineNcclOn, ReducesInAStream) {
     EXPECT_EQ(group.why_not_nccl(), "");
     engine.world().barrier().wait();
   };
-  run_watched(GetParam(), body, options_);
+  run_watched(GetParam(), body, options_, hooks_);
   EXPECT_EQ(gpus_->links(), 0);
 }
 
@@ -100,7 +98,7 @@ TEST_F(EngineNccl, GroupsHaveLinksOfTheirOwn) {
     engine.world().barrier().wait();
     EXPECT_EQ(gpus_->links(), 0);
   };
-  run_watched(4, body, options_);
+  run_watched(4, body, options_, hooks_);
 }
 
 // Where NCCL has failed on one and tells the others, its group is no more, on all ranks; others are.
@@ -121,7 +119,7 @@ TEST_F(EngineNccl, AFailureIsHeardByAll) {
     EXPECT_NE(again->message().find("it was told to fail"), std::string::npos) << again->message();
     engine.world().barrier().wait();
   };
-  run_watched(3, body, options_);
+  run_watched(3, body, options_, hooks_);
 }
 
 // Recorded steps ask nobody: they hear of it by why_not_nccl(). Nothing else wakes the engine meanwhile.
@@ -144,11 +142,12 @@ TEST_F(EngineNccl, AFailureBetweenLaunchesIsTold) {
     EXPECT_NE(group.why_not_nccl().find("it was told to fail"), std::string::npos) << group.why_not_nccl();
     all_ranks.arrive_and_wait();
   };
-  run_watched(2, body, options_);
+  run_watched(2, body, options_, hooks_);
 }
 
 TEST_F(EngineNccl, AMemberThatDiesEndsIt) {
-  ThreadJob job(2);
+  detail::HookedJob job(2);
+  job.set_hooks(hooks_);
   const auto body = [&](std::unique_ptr<Engine>& engine) {
     const Group group = connected(*engine, all(*engine));
     const Values values(0, engine->rank());
@@ -171,7 +170,7 @@ TEST_F(EngineNccl, MembersThatLeaveOneAfterAnotherAbortNothing) {
     engine.world().barrier().wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(30 * engine.rank()));
   };
-  run_watched(3, body, options_);
+  run_watched(3, body, options_, hooks_);
   EXPECT_EQ(gpus_->aborts(), 0);
   EXPECT_EQ(gpus_->links(), 0);
 }
@@ -188,7 +187,7 @@ TEST_F(EngineNccl, WithoutNamesItGoesThroughTheHost) {
     EXPECT_EQ(values[99], 3.0F);
     EXPECT_THROW(group.reserve_in_stream({}), Error);
   };
-  run_watched(3, body, options_);
+  run_watched(3, body, options_, hooks_);
   EXPECT_EQ(gpus_->calls(), 0);
   EXPECT_NE(said_.str().find("GPU buffers go through host memory: NCCL has no names left"), std::string::npos)
       << said_.str();
@@ -207,7 +206,7 @@ TEST_F(EngineNccl, WhoCannotConnectIsHeardOf) {
     EXPECT_NE(error->message().find(expected), std::string::npos) << error->message();
     EXPECT_NE(engine.world().why_not_nccl().find(expected), std::string::npos) << engine.world().why_not_nccl();
   };
-  run_watched(2, body, options_);
+  run_watched(2, body, options_, hooks_);
 }
 
 // NCCL wakes nobody when it has connected: who waits looks ever more seldom.
@@ -229,7 +228,7 @@ TEST_F(EngineNccl, WhoWaitsForOthersToConnectWakesSeldom) {
     EXPECT_TRUE(failure_of(handle));
     heard.arrive_and_wait();
   };
-  run_watched(2, body, options_);
+  run_watched(2, body, options_, hooks_);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST_P(EngineRepeat, SmallBucketsAndALinkThatIsSlow) {
               [&](Engine& engine) {
                 for (std::uint64_t step = 0; step < 3; ++step) run_step(engine, step_calls(ranks()), step);
               },
-              {.fusion_bytes = 512, .first_bucket_bytes = 64, .link_delay = std::chrono::milliseconds(1)});
+              {.fusion_bytes = 512, .first_bucket_bytes = 64}, {.link_delay = std::chrono::milliseconds(1)});
 }
 
 constexpr std::array kRepeatPlaces{tests::Place{1}, tests::Place{2},    tests::Place{3},    tests::Place{4},

@@ -11,7 +11,6 @@
 
 #include "ronde/comm/testing/failures.h"
 #include "ronde/comm/testing/ranks.h"
-#include "ronde/comm/thread_job.h"
 
 // What it costs to wait for a rank that does not come: counted, not timed.
 namespace ronde::comm {
@@ -53,10 +52,14 @@ class SilentJob {
 
   void run() {
     const tests::Watchdog watchdog(3min, tests::current_test());
-    ThreadJob job(silence_.place.ranks, silence_.place.nodes);
+    detail::HookedJob job(silence_.place.ranks, silence_.place.nodes);
+    // The last rank stops wherever its engine comes next, until it may go on.
+    job.set_hooks(last(), {.on_phase = [this](Phase) {
+                    if (pauses_.load()) go_on_.wait();
+                  }});
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < silence_.place.ranks; ++rank)
-      threads.emplace_back([&, rank] { run_rank(*job.engine(rank, options_of(rank))); });
+      threads.emplace_back([&, rank] { run_rank(*job.engine(rank, {.stall_warn = silence_.warn, .log = log_})); });
     threads.clear();
     if (silence_.warn < 2s) {
       EXPECT_NE(said_.str().find(fmt::format("rank {}", last())), std::string::npos)
@@ -66,16 +69,6 @@ class SilentJob {
 
  private:
   int last() const { return silence_.place.ranks - 1; }
-
-  EngineOptions options_of(int rank) {
-    EngineOptions options{.stall_warn = silence_.warn, .log = log_};
-    // The last rank stops wherever its engine comes next, until it may go on.
-    if (rank == last())
-      options.on_phase = [this](Phase) {
-        if (pauses_.load()) go_on_.wait();
-      };
-    return options;
-  }
 
   void run_rank(Engine& engine) {
     std::vector<float> values(10, 1.0f);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ronde/comm/link/link.h"
-#include "ronde/comm/link/nodes/node.h"
+#include "ronde/comm/link/shm/node.h"
 
 namespace ronde::comm::detail {
 

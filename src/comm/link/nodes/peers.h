@@ -10,12 +10,12 @@
 #include "ronde/base/log.h"
 #include "ronde/base/system/clock.h"
 #include "ronde/comm/bootstrap.h"
-#include "ronde/comm/bootstrap/close_on_fork.h"
-#include "ronde/comm/link/nodes/node.h"
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/layout.h"
 #include "ronde/comm/link/shm/mapping.h"
+#include "ronde/comm/link/shm/node.h"
 #include "ronde/comm/link/tcp/directory.h"
 #include "ronde/comm/link/tcp/mesh.h"
+#include "ronde/comm/support/close_on_fork.h"
 #include "ronde/topology/cpu_quota.h"
 
 namespace ronde::comm::detail {
@@ -32,11 +32,9 @@ struct Peers {
   int cpus = 1;                                 // that these have together: fewer than ranks, and they must not spin
   std::shared_ptr<Node> node;                   // its ranks are positions in `ranks`
   std::vector<FileDescriptor> sockets;          // by position; the own one is empty
-  std::vector<CloseOnFork> guards;              // of the sockets: forked children do not keep them
+  std::vector<support::CloseOnFork> guards;     // of the sockets: forked children do not keep them
   std::unique_ptr<Mesh> mesh;                   // none when all ranks are on this node
   std::shared_ptr<Transport> data;              // what carries data between nodes; none: the mesh
-  // For tests: what each link is put into.
-  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = nullptr;
   int node_of(int rank) const { return layout->node_of[static_cast<std::size_t>(rank)]; }
   // Fills in what follows from who is where.
   void take_job(Directory directory);

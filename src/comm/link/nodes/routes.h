@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "ronde/comm/link/shm/layout.h"
+#include "ronde/comm/link/nodes/layout.h"
 
 // Whom ranks of different nodes tell what, so that nobody sends many messages or has many connections, however many
 // nodes there are. All of it is pure.

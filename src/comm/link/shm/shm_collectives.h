@@ -4,16 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "ronde/comm/link/shm/channel.h"
 #include "ronde/comm/link/shm/shm_allreduce.h"
-#include "ronde/comm/link/tcp/channel.h"
 
 // The other collectives between the members of a channel, on ordinary memory. All members call the same one with the
 // same arguments, except for their own data. Buffers of input and output do not overlap unless it says so, and must
 // stay until the task is done.
 namespace ronde::comm::detail {
-
-using Bytes = std::span<std::byte>;
-using ConstBytes = std::span<const std::byte>;
 
 Task shm_barrier(Channel& channel);
 
@@ -27,9 +24,9 @@ Task shm_allgather(Channel& channel, ConstBytes mine, std::vector<Bytes> out);
 Task shm_alltoall(Channel& channel, std::vector<ConstBytes> send, std::vector<Bytes> out);
 
 // `out` gets the reduction of what all members gave as send[me]. `out` may be the memory of send[me].
-Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, Reduction reduction);
+Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, math::Reduction reduction);
 
 // `out` of `root` gets the reduction of all `data`; it may be the memory of `data`. Others leave `out` empty.
-Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, Reduction reduction);
+Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, math::Reduction reduction);
 
 }  // namespace ronde::comm::detail

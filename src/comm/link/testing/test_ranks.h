@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "ronde/comm/link/shm/channel.h"
 #include "ronde/comm/link/spin_policy.h"
-#include "ronde/comm/link/tcp/channel.h"
 
 // For tests: ranks as threads of one process.
 namespace ronde::comm::detail {

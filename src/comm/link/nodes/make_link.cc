@@ -1,4 +1,4 @@
-#include "ronde/comm/link/make_link.h"
+#include "ronde/comm/link/nodes/make_link.h"
 
 #include <algorithm>
 

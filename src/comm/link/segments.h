@@ -8,12 +8,15 @@
 
 namespace ronde::comm::detail {
 
+using Bytes = std::span<std::byte>;
+using ConstBytes = std::span<const std::byte>;
+
 // Pieces of memory that are treated as one after the other, so that tensors which are reduced together need not be
 // copied together first.
 class Segments {
  public:
   Segments() = default;
-  explicit Segments(std::span<std::byte> whole) { add(whole); }
+  explicit Segments(Bytes whole) { add(whole); }
 
   void add(std::span<std::byte> piece) {
     if (piece.empty()) return;

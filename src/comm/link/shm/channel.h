@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "ronde/comm/link/nodes/node.h"
-#include "ronde/comm/link/shm/task.h"
+#include "ronde/comm/link/shm/node.h"
+#include "ronde/comm/link/task.h"
 
 namespace ronde::comm::detail {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "ronde/comm/link/shm/task.h"
+#include "ronde/comm/link/task.h"
 
 namespace ronde::comm::detail {
 

@@ -1,4 +1,4 @@
-#include "ronde/comm/link/tcp/channel.h"
+#include "ronde/comm/link/shm/channel.h"
 
 #include <new>
 

@@ -1,4 +1,4 @@
-#include "ronde/comm/link/shm/task.h"
+#include "ronde/comm/link/task.h"
 
 #include <stdexcept>
 #include <string>

@@ -1,9 +1,9 @@
-#include "ronde/comm/bootstrap/descriptor_limit.h"
+#include "ronde/comm/support/descriptor_limit.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 TEST(DescriptorLimit, TheSoftOneBecomesTheHardOne) {
@@ -22,4 +22,4 @@ TEST(DescriptorLimit, TheSoftOneBecomesTheHardOne) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

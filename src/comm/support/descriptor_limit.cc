@@ -1,8 +1,8 @@
-#include "ronde/comm/bootstrap/descriptor_limit.h"
+#include "ronde/comm/support/descriptor_limit.h"
 
 #include <sys/resource.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
@@ -14,4 +14,4 @@ std::uint64_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support
