@@ -4,7 +4,9 @@
 
 #include <fstream>
 
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/page/page_text.h"
+#include "ronde/report/report.h"
 
 namespace ronde::report {
 namespace {
@@ -23,8 +25,35 @@ Json embedded(const std::string& page) {
   return Json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
+// The sample is hand-made: this holds it to what a real document promises.
+void expect_products(const Json& node) {
+  if (node.at("children").empty()) return;
+  double product = 1;
+  for (const Json& child : node.at("children")) {
+    product *= child.at("value").get<double>();
+    expect_products(child);
+  }
+  EXPECT_NEAR(product, node.at("value").get<double>(), 1e-9) << node.at("key");
+}
+
+TEST(Page, TheSampleIsConsistent) {
+  const Json document = sample();
+  expect_products(document["efficiency"]["tree"]);
+  expect_products(document["efficiency"]["device"]);
+  for (const Json& rank : document["steps"]["ranks"]) {
+    double sum = 0;
+    for (const char* key : {"compute", "optimizer", "exposed", "input", "idle"}) sum += rank.at(key).get<double>();
+    EXPECT_NEAR(sum, rank.at("total").get<double>(), 1e-9) << rank;
+  }
+}
+
 TEST(Page, HoldsTheDocumentAsItIs) {
-  EXPECT_EQ(embedded(html_page(sample())), sample());
+  EXPECT_EQ(embedded(page_of_json(sample())), sample());
+}
+
+TEST(Page, OfAReportHoldsWhatItIsAsJson) {
+  const Report report{.source = "runs/<r4>", .timeline = Timeline{.names = {"step"}}};
+  EXPECT_EQ(embedded(html_page(report)), to_json(report));
 }
 
 TEST(Page, TheTemplateNamesEachPieceOnceInOrder) {
@@ -44,7 +73,7 @@ TEST(Page, TextInTheDocumentCannotLeaveItsPlace) {
   document["verdict"] = nasty;
   document["source"] = nasty;
   document["advice"][0]["title"] = nasty;
-  const std::string page = html_page(document);
+  const std::string page = page_of_json(document);
   EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
   EXPECT_EQ(page.find("<!-- @"), std::string::npos);
   EXPECT_EQ(embedded(page), document);
@@ -54,11 +83,11 @@ TEST(Page, TextInTheDocumentCannotLeaveItsPlace) {
 TEST(Page, BytesThatAreNoTextBecomeAReplacement) {
   Json document = sample();
   document["source"] = "runs/\xff";
-  EXPECT_EQ(embedded(html_page(document))["source"], "runs/\uFFFD");
+  EXPECT_EQ(embedded(page_of_json(document))["source"], "runs/\uFFFD");
 }
 
 TEST(Page, NeedsNothingFromElsewhere) {
-  const std::string page = html_page(sample());
+  const std::string page = page_of_json(sample());
   for (const char* word : {"http://", "https://", "src=", "@import", "url("}) {
     std::size_t at = page.find(word);
     // The name of SVG's elements, which nobody fetches.
@@ -71,7 +100,7 @@ TEST(Page, NeedsNothingFromElsewhere) {
 TEST(Page, AnythingIsAPage) {
   for (const Json& document :
        {Json(), Json::object(), Json::array(), Json("text"), Json{{"source", 7}}, Json{{"source", ""}}})
-    EXPECT_NE(html_page(document).find("<title>Ronde report</title>"), std::string::npos) << document;
+    EXPECT_NE(page_of_json(document).find("<title>Ronde report</title>"), std::string::npos) << document;
 }
 
 }  // namespace
