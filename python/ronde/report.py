@@ -34,8 +34,9 @@ class Report:
 
     def __init__(self, sources: Sequence[str], steps: str, roofline: str, allreduce: str) -> None:
         self._arguments = (list(sources), steps, roofline, allreduce)
-        self._json = _core.report.document(*self._arguments, False)
-        self.document: dict[str, Any] = json.loads(self._json)
+        analysis = _core.report.analyse(*self._arguments, False)
+        self._text, self._guide = analysis.text(), analysis.guide()
+        self.document: dict[str, Any] = json.loads(analysis.json())
 
     def __getitem__(self, part: str) -> Any:
         return self.document[part]
@@ -53,7 +54,7 @@ class Report:
         >>> ronde.report.report(folder / "trace").text() == str(ronde.report.report(folder / "trace"))
         True
         """
-        return _core.report.text(self._json)
+        return self._text
 
     def guide(self) -> str:
         """The order in which to tune, where this run stands, and the next experiment as a command.
@@ -62,7 +63,7 @@ class Report:
         >>> len(ronde.report.report(folder / "trace").guide().splitlines()) > 1
         True
         """
-        return _core.report.guide(self._json)
+        return self._guide
 
     def html(self, path: Path) -> pathlib.Path:
         """Writes the page, one file without anything besides it, and returns its path.
@@ -71,7 +72,7 @@ class Report:
         >>> ronde.report.report(folder / "trace").html(folder / "report.html").name
         'report.html'
         """
-        page = _core.report.html(_core.report.document(*self._arguments, True))
+        page = _core.report.analyse(*self._arguments, True).html()
         file = pathlib.Path(path)
         file.write_text(page, encoding="utf-8")
         return file

@@ -1,20 +1,22 @@
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
-#include <nlohmann/json.hpp>
 
 #include "parts.h"
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/text/json_text.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/page/page.h"
+#include "ronde/report/report.h"
 #include "ronde/report/text/text.h"
 
 namespace ronde::python {
@@ -29,8 +31,8 @@ std::string content_of(const Path& file) {
 }
 
 // As `ronde report` has it: what the user names goes before what was measured on this machine.
-std::string document(const std::vector<Path>& sources, const std::string& steps, const Path& roofline,
-                     const Path& allreduce, bool timeline) {
+std::shared_ptr<report::Report> analyse(const std::vector<Path>& sources, const std::string& steps,
+                                        const Path& roofline, const Path& allreduce, bool timeline) {
   const py::gil_scoped_release unlocked;
   if (sources.empty()) throw Error::bad_input("missing trace: give the folder that was set as trace.dir");
   report::AnalysisOptions options{.steps = parse_step_window(steps), .timeline = timeline};
@@ -44,24 +46,26 @@ std::string document(const std::vector<Path>& sources, const std::string& steps,
     const Path measured = default_roofline(Environment::of_process());
     if (!measured.empty() && std::filesystem::exists(measured)) options.measured_here = read_rates(measured);
   }
-  return json_text(report::document_of(sources, options));
+  return report::analyse(sources, options);
 }
 
-// Of the text that document() gave.
-template <class Function>
-auto of_text(const Function& function) {
-  return [function](const std::string& text) { return function(nlohmann::ordered_json::parse(text)); };
+// Folders and spans may be called anything: what is no UTF-8 becomes a replacement character.
+py::str text_of(const std::string& bytes) {
+  const auto size = static_cast<py::ssize_t>(bytes.size());
+  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(bytes.data(), size, "replace"));
 }
 
 }  // namespace
 
 void add_report(py::module_& module) {
-  using nlohmann::ordered_json;
+  using report::Report;
   py::module_ part = module.def_submodule("report", "What ronde.report uses.");
-  part.def("document", &document);
-  part.def("text", of_text([](const ordered_json& json) { return report::text_report(json, false); }));
-  part.def("guide", of_text([](const ordered_json& json) { return report::guide_text(json, false); }));
-  part.def("html", of_text([](const ordered_json& json) { return report::html_page(json); }));
+  py::class_<Report, std::shared_ptr<Report>>(part, "Analysis")
+      .def("json", [](const Report& report) { return json_text(report::to_json(report)); })
+      .def("text", [](const Report& report) { return text_of(report::text_report(report, false)); })
+      .def("guide", [](const Report& report) { return text_of(report::guide_text(report, false)); })
+      .def("html", [](const Report& report) { return report::html_page(report); });
+  part.def("analyse", &analyse);
 }
 
 }  // namespace ronde::python

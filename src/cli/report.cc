@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/hardware.h"
@@ -18,8 +17,10 @@
 #include "ronde/base/text/json_text.h"
 #include "ronde/base/text/terminal.h"
 #include "ronde/base/text/units.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/page/page.h"
+#include "ronde/report/report.h"
 #include "ronde/report/text/text.h"
 
 namespace ronde::cli {
@@ -61,16 +62,15 @@ report::AnalysisOptions options_of(const ReportFlags& flags, const Context& cont
   return options;
 }
 
-void write_page(const std::filesystem::path& file, const nlohmann::ordered_json& document) {
+void write_page(const std::filesystem::path& file, const report::Report& report) {
   std::ofstream out(file, std::ios::binary);
-  out << report::html_page(document);
+  out << report::html_page(report);
   if (!out.flush()) throw Error::system(errno, "'{}' cannot be written", file.string());
 }
 
 // Beside the traces, unless the user says where.
-std::filesystem::path page_path(const ReportFlags& flags, const nlohmann::ordered_json& document) {
+std::filesystem::path page_path(const ReportFlags& flags, const std::filesystem::path& source) {
   if (!flags.html.empty()) return flags.html;
-  const std::filesystem::path source = document["source"].get<std::string>();
   return (std::filesystem::is_directory(source) ? source : source.parent_path()) / "report.html";
 }
 
@@ -83,15 +83,15 @@ int report_on(const ReportFlags& flags, const Context& context) {
   const bool page = !flags.html.empty() || !(flags.json || flags.text || flags.guide);
   report::AnalysisOptions options = options_of(flags, context);
   options.timeline = page;
-  const nlohmann::ordered_json document = report::document_of(folders, options);
+  const auto report = report::analyse(folders, options);
   const bool colour = Paint::choose(context.settings.get<"cli.color">(), stdout, context.environment).on();
   if (flags.json)
-    fmt::print("{}\n", json_text(document));
+    fmt::print("{}\n", json_text(report::to_json(*report)));
   else
-    fmt::print("{}", flags.guide ? report::guide_text(document, colour) : report::text_report(document, colour));
+    fmt::print("{}", flags.guide ? report::guide_text(*report, colour) : report::text_report(*report, colour));
   if (!page) return 0;
-  const auto file = page_path(flags, document);
-  write_page(file, document);
+  const auto file = page_path(flags, report->source);
+  write_page(file, *report);
   fmt::print(stderr, "report: {}\n", file.string());
   return 0;
 }

@@ -157,27 +157,4 @@ std::string flag_of(std::string_view setting) {
   return fmt::format("{} {}", flag_name(*found), setting.substr(equals + 1));
 }
 
-nlohmann::ordered_json to_json(const std::vector<Advice>& advice) {
-  using Json = nlohmann::ordered_json;
-  auto json = Json::array();
-  for (const Advice& one : advice) {
-    Json at = nullptr;
-    if (one.at) {
-      at = {{"rank", one.at->rank}};
-      at["step"] = one.at->step ? Json(*one.at->step) : Json(nullptr);
-      at["begin"] = one.at->begin;
-      at["end"] = one.at->end;
-    }
-    json.push_back({{"rule", one.rule},
-                    {"title", one.title},
-                    {"evidence", one.evidence},
-                    {"change", one.change},
-                    {"setting", one.setting},
-                    {"flag", flag_of(one.setting)},
-                    {"gain", one.gain},
-                    {"at", std::move(at)}});
-  }
-  return json;
-}
-
 }  // namespace ronde::report

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/base/system/hardware.h"
 #include "ronde/report/compute/efficiency.h"
 #include "ronde/report/compute/layer_roofline.h"
@@ -83,7 +81,5 @@ Verdict verdict_of(const Evidence& evidence, const std::vector<Advice>& advice);
 
 // "data.threads=8" as a flag: "--data-threads 8". Empty where it is no setting.
 std::string flag_of(std::string_view setting);
-
-nlohmann::ordered_json to_json(const std::vector<Advice>& advice);
 
 }  // namespace ronde::report

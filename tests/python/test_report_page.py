@@ -5,7 +5,6 @@ Needs Debian's chromium and the Python package playwright; without them these te
 
 import copy
 import json
-import pathlib
 import shutil
 import subprocess
 
@@ -13,7 +12,6 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the Python package playwright drives the browser")
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "data" / "report-sample.json"
 # A part of the document, and the section of the page that shows it.
 SECTIONS = {
     "advice": "advice",
@@ -45,8 +43,10 @@ def browser():
 
 
 @pytest.fixture
-def document() -> dict:
-    return json.loads(SAMPLE.read_text())
+def document(build_dir) -> dict:
+    """What `ronde report --json` would print of a report that has every part (src/report/testing/sample_report.cc)."""
+    printed = subprocess.run([build_dir / "report_page_example"], check=True, capture_output=True, timeout=60)
+    return json.loads(printed.stdout)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "ronde/base/text/format.h"
-#include "ronde/report/json/json_value.h"
 #include "ronde/report/run/numbers.h"
 #include "ronde/report/run/speed.h"
 
@@ -15,7 +14,6 @@ namespace ronde::report {
 namespace {
 
 using trace::Collective;
-using Json = nlohmann::ordered_json;
 
 constexpr double kClassesAnOctave = 4;
 constexpr std::size_t kMostWeight = 8;
@@ -192,27 +190,6 @@ Collectives collectives_of(const trace::Run& run, const Window& window, const Me
   all.fit = fit_collectives(points);
   all.text = text_of(all, run, measured);
   return all;
-}
-
-Json to_json(const Collectives& collectives) {
-  Json kinds = Json::array(), fit = nullptr;
-  for (const CollectiveKind& kind : collectives.kinds)
-    kinds.push_back({{"name", kind.name},
-                     {"group", kind.group},
-                     {"count", kind.count},
-                     {"bytes", kind.bytes},
-                     {"seconds", kind.seconds},
-                     {"bandwidth_gb_s", kind.bandwidth_gb_s},
-                     {"measured_gb_s", known_or_null(kind.measured_gb_s)}});
-  if (collectives.fit) {
-    Json points = Json::array();
-    for (const CostPoint& point : collectives.fit->points) points.push_back({point.bytes, point.us / 1e6});
-    fit = {{"latency_us", collectives.fit->latency_us},
-           {"bandwidth_gb_s", known_or_null(collectives.fit->bandwidth_gb_s)},
-           {"crossover_bytes", known_or_null(collectives.fit->crossover_bytes)},
-           {"points", points}};
-  }
-  return {{"kinds", kinds}, {"fit", fit}, {"text", collectives.text}};
 }
 
 }  // namespace ronde::report

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/base/math/cost_fit.h"
 #include "ronde/base/system/hardware.h"
 #include "ronde/report/run/window.h"
@@ -83,8 +81,5 @@ Collectives collectives_of(const trace::Run& run, const Window& window, const Me
 
 // None for fewer than two classes of sizes, or when the largest is not twice the smallest: noise would decide.
 std::optional<CollectiveFit> fit_collectives(const std::vector<CostPoint>& points);
-
-// The part "collectives" of the document.
-nlohmann::ordered_json to_json(const Collectives& collectives);
 
 }  // namespace ronde::report

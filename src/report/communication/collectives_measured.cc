@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "ronde/base/error.h"
 #include "ronde/report/communication/collectives.h"
 

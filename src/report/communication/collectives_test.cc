@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/report/json/json_parts.h"
 #include "ronde/report/testing/make_run.h"
 
 namespace ronde::report {

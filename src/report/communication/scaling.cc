@@ -1,7 +1,6 @@
 #include "ronde/report/communication/scaling.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ronde/base/text/format.h"
@@ -237,44 +236,6 @@ std::optional<Scaling> scaling_of(std::vector<RunSummary> runs) {
   if (scaling.kind == ScalingKind::Strong) scaling.amdahl = fit_amdahl(scaling.runs);
   scaling.text = text_of(scaling);
   return scaling;
-}
-
-nlohmann::ordered_json to_json(const Scaling& scaling) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  auto runs = Json::array();
-  auto karp_flatt = Json::array();
-  for (const ScaledRun& run : scaling.runs) {
-    Json factors = Json::object(), phases = Json::object();
-    const auto add = [&](const auto& self, const Factor& factor) -> void {
-      factors[factor.key] = number(factor.value);
-      for (const Factor& child : factor.children) self(self, child);
-    };
-    add(add, run.global);
-    for (const Phase& phase : run.run.phases) phases[name(phase.kind)] = phase.seconds;
-    runs.push_back({{"source", run.run.source},
-                    {"ranks", run.run.ranks},
-                    {"batch", run.run.batch},
-                    {"samples_per_second", run.run.samples_per_second},
-                    {"speedup", run.speedup},
-                    {"efficiency", run.efficiency},
-                    {"factors", std::move(factors)},
-                    {"phases", std::move(phases)},
-                    {"computation_scaling", run.computation_scaling}});
-    if (run.karp_flatt) karp_flatt.push_back({run.run.ranks, *run.karp_flatt});
-  }
-  Json json{{"kind", name(scaling.kind)},
-            {"text", scaling.text},
-            {"runs", std::move(runs)},
-            {"lost", scaling.lost},
-            {"superlinear", scaling.superlinear}};
-  json["amdahl"] = nullptr;
-  if (scaling.amdahl)
-    json["amdahl"] = {{"serial_fraction", scaling.amdahl->serial_fraction},
-                      {"limit", number(scaling.amdahl->limit)},
-                      {"karp_flatt", std::move(karp_flatt)},
-                      {"text", scaling.amdahl->text}};
-  return json;
 }
 
 }  // namespace ronde::report

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/compute/efficiency.h"
 #include "ronde/report/steps/phases.h"
 
@@ -66,7 +64,5 @@ struct Scaling {
 // Strong scaling: all runs have the same batch. Weak: the same share of it on each rank. Otherwise mixed, and it says
 // so: then a sample may cost more or less because of the batch.
 std::optional<Scaling> scaling_of(std::vector<RunSummary> runs);
-
-nlohmann::ordered_json to_json(const Scaling& scaling);
 
 }  // namespace ronde::report

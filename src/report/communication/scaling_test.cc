@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/report/json/json_parts.h"
 #include "ronde/report/testing/expect_products.h"
 
 namespace ronde::report {

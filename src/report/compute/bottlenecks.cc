@@ -12,8 +12,6 @@
 namespace ronde::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr double kBackward = 2;        // passes forward that one backward is worth
 constexpr double kValue = 4;           // bytes of a weight, gradient or state
@@ -288,18 +286,6 @@ std::vector<Bottleneck> bottlenecks_of(const BottleneckFacts& facts) {
                                  finder.communication()};
   choose_binding(finder, all);
   return all;
-}
-
-Json to_json(const std::vector<Bottleneck>& bottlenecks) {
-  Json rows = Json::array();
-  for (const Bottleneck& row : bottlenecks)
-    rows.push_back({{"name", row.name},
-                    {"samples_per_second", row.known ? Json(row.samples_per_second) : Json(nullptr)},
-                    {"known", row.known},
-                    {"binds", row.binds},
-                    {"limits", row.limits},
-                    {"text", row.text}});
-  return rows;
 }
 
 }  // namespace ronde::report

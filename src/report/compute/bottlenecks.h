@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/base/system/hardware.h"
 #include "ronde/report/communication/collectives.h"
 #include "ronde/report/input/input_limit.h"
@@ -53,8 +51,5 @@ std::vector<Bottleneck> bottlenecks_of(const BottleneckFacts& facts);
 // The most samples a step, of all ranks, that would fit into memory if what does not belong to the model (weights,
 // gradients, optimizer's state) grows with the batch. 0: not known.
 double largest_batch(const JobFacts& job);
-
-// The part "bottlenecks" of the document. A speed that is not known is null.
-nlohmann::ordered_json to_json(const std::vector<Bottleneck>& bottlenecks);
 
 }  // namespace ronde::report

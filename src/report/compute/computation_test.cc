@@ -6,7 +6,8 @@
 #include "ronde/base/system/rates_file.h"
 #include "ronde/base/testing/folder.h"
 #include "ronde/base/text/format.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/testing/generate.h"
 #include "ronde/report/text/text.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The only layer takes 60 ms a step for three passes of 1 GFLOP: 50 GFLOP/s on each of two ranks.
-Json document_on(const MachineRates& node) {
+std::shared_ptr<Report> report_on(const MachineRates& node) {
   const tests::Folder folder;
   testing::generate(
       {.folder = folder.path(),
@@ -26,7 +27,7 @@ Json document_on(const MachineRates& node) {
        .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "cpu", "settings": {}})"},
                     {"layers", R"([{"name": "layer1.0.conv", "operation": "conv2d", "flops": 1e9, "bytes": 1e6}])"},
                     {"machine rates", rates_to_json(node).dump()}}});
-  return document_of({folder.path()}, {});
+  return analyse({folder.path()}, {});
 }
 
 MachineRates node_of(double f32, double bf16) {
@@ -34,7 +35,8 @@ MachineRates node_of(double f32, double bf16) {
 }
 
 TEST(Computation, ALowOneIsNamedWithWhatToDo) {
-  const Json document = document_on(node_of(0.3, 0.3));  // 150 GFLOP/s a rank
+  const auto report = report_on(node_of(0.3, 0.3));  // 150 GFLOP/s a rank
+  const Json document = to_json(*report);
   const Json& tree = document["efficiency"]["tree"];
   EXPECT_EQ(tree["key"], "overall");
   EXPECT_EQ(tree["children"][0]["key"], "parallel");
@@ -54,12 +56,12 @@ TEST(Computation, ALowOneIsNamedWithWhatToDo) {
   EXPECT_EQ(advice["rule"], "computation");
   EXPECT_EQ(advice["setting"], "train.batch=128");
   EXPECT_NEAR(advice["gain"].get<double>(), (1 - 2.0 / 3) * 0.96, 0.02);  // of forward and backward
-  const std::string text = text_report(document, false);
+  const std::string text = text_report(*report, false);
   EXPECT_NE(text.find("computation"), std::string::npos) << text;
 }
 
 TEST(Computation, AHighOneNeedsNoChange) {
-  const Json document = document_on(node_of(0.125, 0.125));  // 62.5 GFLOP/s a rank
+  const Json document = to_json(*report_on(node_of(0.125, 0.125)));  // 62.5 GFLOP/s a rank
   EXPECT_NEAR(document["efficiency"]["computation"]["value"].get<double>(), 0.8, 1e-3);
   EXPECT_EQ(document["state"], "good");
   EXPECT_TRUE(document["advice"].empty()) << document["advice"];
@@ -68,13 +70,13 @@ TEST(Computation, AHighOneNeedsNoChange) {
 }
 
 TEST(Computation, IsNotKnownWithoutCeilings) {
-  const Json document = document_on(node_of(0, 0));
+  const Json document = to_json(*report_on(node_of(0, 0)));
   EXPECT_TRUE(document["efficiency"]["computation"].is_null());
   EXPECT_EQ(document["efficiency"]["tree"]["key"], "parallel");
 }
 
 TEST(Computation, AFasterPrecisionIsAdviceWithACeiling) {
-  const Json document = document_on(node_of(0.125, 0.5));
+  const Json document = to_json(*report_on(node_of(0.125, 0.5)));
   ASSERT_EQ(document["advice"].size(), 1U) << document["advice"];
   const Json& advice = document["advice"][0];
   EXPECT_EQ(advice["rule"], "precision");
@@ -93,7 +95,7 @@ Json document_with_device(std::int64_t kernels, std::int64_t in_collectives) {
        .steps = 20,
        .shape = {.layers = 1, .buckets = 0, .kernels = kernels, .device_waits = in_collectives},
        .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"}}});
-  return document_of({folder.path()}, {});
+  return to_json(*analyse({folder.path()}, {}));
 }
 
 TEST(Devices, TheirsIsTheHeadline) {
@@ -129,7 +131,7 @@ TEST(Devices, TheirComputationStandsBesideTheirTree) {
        .metadata = {{"job", R"({"network": "net", "precision": "f32", "batch": 64, "device": "H200"})"},
                     {"layers", R"([{"name": "layer1.0.conv", "operation": "conv2d", "flops": 1e9, "bytes": 1e6}])"},
                     {"machine rates", rates_to_json(gpu).dump()}}});
-  const Json document = document_of({folder.path()}, {});
+  const Json document = to_json(*analyse({folder.path()}, {}));
   EXPECT_EQ(document["efficiency"]["tree"]["key"], "parallel") << "the host computes nothing";
   const Json& tree = document["efficiency"]["device"];
   EXPECT_EQ(tree["key"], "overall");

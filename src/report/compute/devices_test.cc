@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/report/json/json_parts.h"
+#include "ronde/report/json/report_json.h"
+#include "ronde/report/report.h"
 #include "ronde/report/testing/make_run.h"
 #include "ronde/report/text/text.h"
 
@@ -69,9 +70,9 @@ TEST(Devices, TheTextHasARowForEach) {
   const trace::Run run = made_run();
   Window window = window_of(run);
   window.ranks = {{0, 100}, {0, 100}};
-  const nlohmann::ordered_json document = {{"devices", to_json(devices_of(run, window))}};
-  EXPECT_NEAR(document["devices"][0]["idle"].get<double>(), 5e-9, 1e-12);
-  const std::string text = text_report(document, false);
+  const Report report{.devices = devices_of(run, window)};
+  EXPECT_NEAR(to_json(report)["devices"][0]["idle"].get<double>(), 5e-9, 1e-12);
+  const std::string text = text_report(report, false);
   EXPECT_NE(text.find("What the devices do"), std::string::npos) << text;
   EXPECT_NE(text.find("rank  host   busy  computing  collectives  copies  idle"), std::string::npos) << text;
   EXPECT_NE(text.find("   0  node0  95 %       60 %         40 %     5 %   5 %"), std::string::npos) << text;

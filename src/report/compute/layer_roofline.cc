@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "ronde/base/text/format.h"
-#include "ronde/report/json/json_value.h"
 #include "ronde/report/run/speed.h"
 #include "ronde/report/steps/layer_times.h"
 
 namespace ronde::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The backward pass makes two products for each of the forward pass, and touches what those read and write.
 constexpr double kBackward = 2;
@@ -151,22 +148,6 @@ std::optional<Factor> computation_of(const LayerRoofline& roofline) {
                 .name = "computation",
                 .value = std::min(1.0, attainable / taken),
                 .meaning = "Below 1, layers compute slower than the machine allows for what they do with each byte."};
-}
-
-Json to_json(const LayerRoofline& roofline) {
-  Json layers = Json::array();
-  for (const LayerPoint& layer : roofline.layers)
-    layers.push_back({{"name", layer.name},
-                      {"operation", layer.operation},
-                      {"intensity", layer.intensity()},
-                      {"flops_per_second", layer.flops_per_second()},
-                      {"share", layer.share},
-                      {"bound", layer.bound}});
-  return {{"name", roofline.rates.name},
-          {"flops_ceiling", known_or_null(roofline.rates.flops)},
-          {"bytes_ceiling", known_or_null(roofline.rates.bytes)},
-          {"layers", layers},
-          {"text", roofline.text}};
 }
 
 }  // namespace ronde::report

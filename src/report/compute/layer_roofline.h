@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/base/system/hardware.h"
 #include "ronde/report/compute/efficiency.h"
 #include "ronde/report/run/job_facts.h"
@@ -61,8 +59,5 @@ std::optional<Factor> computation_of(const LayerRoofline& roofline);
 // What networks of usual layers reach of their roofs when a call has enough work. Below, something can be done about
 // it.
 inline constexpr double kReachable = 0.5;
-
-// The part "roofline" of the document; "text" besides its keys.
-nlohmann::ordered_json to_json(const LayerRoofline& roofline);
 
 }  // namespace ronde::report

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "ronde/base/text/format.h"
-#include "ronde/report/json/json_value.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Where training says why it waited, and which stage it then names.
 constexpr double kMuchWaiting = 0.05, kLeastBusy = 0.5;
@@ -87,24 +84,6 @@ std::optional<InputLimit> input_limit_of(const trace::Run& run, const Window& wi
   if (input.waiting_share >= kMuchWaiting) input.limit = limiting_stage(input.stages);
   input.text = text_of(input);
   return input;
-}
-
-Json to_json(const InputLimit& input) {
-  Json stages = Json::array();
-  for (const InputStage& stage : input.stages)
-    stages.push_back({{"name", stage.name},
-                      {"busy", stage.busy},
-                      {"waiting_input", stage.waiting_input},
-                      {"waiting_room", stage.waiting_room},
-                      {"items_per_second", known_or_null(stage.items_per_second)},
-                      {"threads", stage.threads},
-                      {"occupancy", stage.occupancy ? Json(*stage.occupancy) : Json(nullptr)}});
-  return {{"limit", input.limit},
-          {"text", input.text},
-          {"waiting_share", input.waiting_share},
-          {"ceiling_samples_per_second", known_or_null(input.ceiling_samples_per_second)},
-          {"samples_per_second", known_or_null(input.samples_per_second)},
-          {"stages", stages}};
 }
 
 }  // namespace ronde::report

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/window.h"
 #include "ronde/trace/file/run.h"
@@ -53,8 +51,5 @@ struct InputLimit {
 // None: the run has recorded nothing of any input.
 std::optional<InputLimit> input_limit_of(const trace::Run& run, const Window& window, const JobFacts& facts,
                                          double no_input_seconds, std::vector<std::string>& problems);
-
-// The part "input" of the document. Numbers that are not known are null.
-nlohmann::ordered_json to_json(const InputLimit& input);
 
 }  // namespace ronde::report

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "ronde/base/text/format.h"
 #include "ronde/report/input/input_limit.h"
 #include "ronde/report/run/numbers.h"

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/page/page_text.h"
 
 namespace ronde::report {
@@ -54,7 +55,11 @@ std::string json_for_script(const Json& document) {
   return out;
 }
 
-std::string html_page(const Json& document) {
+std::string html_page(const Report& report) {
+  return page_of_json(to_json(report));
+}
+
+std::string page_of_json(const Json& document) {
   // The template names what goes where. Pieces are put in one after the other and never searched again: a document may
   // hold any text.
   std::string out;

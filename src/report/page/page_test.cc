@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/page/page_text.h"
+#include "ronde/report/testing/sample_report.h"
 
 namespace ronde::report {
 namespace {
@@ -12,8 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json sample() {
-  std::ifstream in(RONDE_REPORT_SAMPLE);
-  return Json::parse(in);
+  return to_json(testing::sample_report());
 }
 
 // What a browser hands to the page's script.
@@ -23,8 +22,8 @@ Json embedded(const std::string& page) {
   return Json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
-TEST(Page, HoldsTheDocumentAsItIs) {
-  EXPECT_EQ(embedded(html_page(sample())), sample());
+TEST(Page, HoldsTheReportAsItsJson) {
+  EXPECT_EQ(embedded(html_page(testing::sample_report())), sample());
 }
 
 TEST(Page, TheTemplateNamesEachPieceOnceInOrder) {
@@ -44,7 +43,7 @@ TEST(Page, TextInTheDocumentCannotLeaveItsPlace) {
   document["verdict"] = nasty;
   document["source"] = nasty;
   document["advice"][0]["title"] = nasty;
-  const std::string page = html_page(document);
+  const std::string page = page_of_json(document);
   EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
   EXPECT_EQ(page.find("<!-- @"), std::string::npos);
   EXPECT_EQ(embedded(page), document);
@@ -54,11 +53,11 @@ TEST(Page, TextInTheDocumentCannotLeaveItsPlace) {
 TEST(Page, BytesThatAreNoTextBecomeAReplacement) {
   Json document = sample();
   document["source"] = "runs/\xff";
-  EXPECT_EQ(embedded(html_page(document))["source"], "runs/\uFFFD");
+  EXPECT_EQ(embedded(page_of_json(document))["source"], "runs/\uFFFD");
 }
 
 TEST(Page, NeedsNothingFromElsewhere) {
-  const std::string page = html_page(sample());
+  const std::string page = page_of_json(sample());
   for (const char* word : {"http://", "https://", "src=", "@import", "url("}) {
     std::size_t at = page.find(word);
     // The name of SVG's elements, which nobody fetches.
@@ -71,7 +70,7 @@ TEST(Page, NeedsNothingFromElsewhere) {
 TEST(Page, AnythingIsAPage) {
   for (const Json& document :
        {Json(), Json::object(), Json::array(), Json("text"), Json{{"source", 7}}, Json{{"source", ""}}})
-    EXPECT_NE(html_page(document).find("<title>Ronde report</title>"), std::string::npos) << document;
+    EXPECT_NE(page_of_json(document).find("<title>Ronde report</title>"), std::string::npos) << document;
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 #include "ronde/base/testing/folder.h"
 #include "ronde/base/text/format.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/json/report_json.h"
 #include "ronde/report/testing/generate.h"
 
 // Whole reports on generated traces of runs that are disturbed, as real ones are. What is wrong with a run must be
@@ -73,7 +74,7 @@ void on_every_seed(const Faults& faults, Check check) {
                          .steps = kSteps,
                          .shape = {.layers = 2},
                          .faults = disturbed(faults, seed)});
-      const Json document = document_of({folder.path()}, {});
+      const Json document = to_json(*analyse({folder.path()}, {}));
       check_products(document["efficiency"]["tree"]);
       check(document);
     }

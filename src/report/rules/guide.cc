@@ -233,12 +233,4 @@ std::vector<GuideStage> guide_of(const Evidence& evidence, const std::vector<Adv
   return guide;
 }
 
-nlohmann::ordered_json to_json(const std::vector<GuideStage>& guide) {
-  auto json = nlohmann::ordered_json::array();
-  for (const GuideStage& stage : guide)
-    json.push_back(
-        {{"stage", stage.stage}, {"state", name(stage.state)}, {"text", stage.text}, {"command", stage.command}});
-  return json;
-}
-
 }  // namespace ronde::report

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/advice.h"
 #include "ronde/report/communication/scaling.h"
 
@@ -35,7 +33,5 @@ std::vector<GuideStage> guide_of(const Evidence& evidence, const std::vector<Adv
 
 // Settings by which samples of the same shape are made that cost nothing. None: there is no such input for this data.
 std::optional<std::vector<std::pair<std::string, std::string>>> synthetic_input(const JobFacts& facts);
-
-nlohmann::ordered_json to_json(const std::vector<GuideStage>& guide);
 
 }  // namespace ronde::report

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/report/json/json_parts.h"
 #include "ronde/report/testing/made_training.h"
 
 namespace ronde::report {

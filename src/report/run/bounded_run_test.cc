@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/testing/folder.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/report.h"
 #include "ronde/report/testing/generate.h"
 #include "ronde/report/testing/generated_rank.h"
 
@@ -71,18 +72,15 @@ TEST_F(BoundedRuns, StepsThatAreAskedForAreReadAndNoOthers) {
 
 TEST_F(BoundedRuns, AWindowGivesTheSameFiguresAsTheSameStepsOfTheWhole) {
   const BoundedRun read = read_bounded(folder(), {.memory = kLittle});
-  const auto bounded = document_of({folder()}, {.memory = kLittle});
-  const auto whole = document_of({folder()}, {.steps = read.steps, .memory = 0});
-  EXPECT_EQ(bounded["problems"][0], read.left_out);
-  EXPECT_EQ(bounded["window"]["first_step"], whole["window"]["first_step"]);
-  EXPECT_EQ(bounded["window"]["steps"], whole["window"]["steps"]);
-  EXPECT_NEAR(bounded["efficiency"]["tree"]["value"].get<double>(), whole["efficiency"]["tree"]["value"].get<double>(),
-              1e-3);
+  const auto bounded = analyse({folder()}, {.memory = kLittle});
+  const auto whole = analyse({folder()}, {.steps = read.steps, .memory = 0});
+  EXPECT_EQ(bounded->problems.at(0), read.left_out);
+  EXPECT_EQ(bounded->window.first_step, whole->window.first_step);
+  EXPECT_EQ(bounded->window.steps, whole->window.steps);
+  EXPECT_NEAR(bounded->tree.value, whole->tree.value, 1e-3);
   for (std::size_t rank = 0; rank < 2; ++rank)
-    for (const char* key : {"total", "compute", "optimizer", "exposed", "input"})
-      EXPECT_NEAR(bounded["steps"]["ranks"][rank][key].get<double>(), whole["steps"]["ranks"][rank][key].get<double>(),
-                  1e-3)
-          << key;
+    for (const auto share : {&Shares::total, &Shares::compute, &Shares::optimizer, &Shares::exposed, &Shares::input})
+      EXPECT_NEAR(bounded->steps.ranks.at(rank).all.*share, whole->steps.ranks.at(rank).all.*share, 1e-3);
 }
 
 // As a simulation records it: two ranks that work for 10 s, in pieces of 0.5 ms and in one that lasts all the time.
@@ -115,9 +113,9 @@ TEST(BoundedRun, OfALongRunWithoutStepsTimeInTheMiddleIsRead) {
     EXPECT_EQ(spans.front().time, rank.time) << "as far as the window goes";
     EXPECT_LT(rank.time.length(), 5'000'000'000);
   }
-  const auto document = document_of({folder.path()}, {.memory = kLittle});
-  EXPECT_EQ(document["problems"][0], read.left_out);
-  EXPECT_LT(document["window"]["seconds"], 5);
+  const auto report = analyse({folder.path()}, {.memory = kLittle});
+  EXPECT_EQ(report->problems.at(0), read.left_out);
+  EXPECT_LT(report->window.seconds(), 5);
   EXPECT_EQ(read_bounded(folder.path(), {.memory = 0}).left_out, "");
   EXPECT_EQ(read_bounded(folder.path(), {.memory = 10'000'000}).left_out, "") << "weighed, and it fits";
 }

@@ -13,7 +13,6 @@ namespace {
 
 using trace::Lane;
 using trace::LaneSpan;
-using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 64;
 constexpr std::uint32_t kMostChildren = 1000;
@@ -208,45 +207,6 @@ Comparison compare(const Profile& first, const Profile& second) {
   std::ranges::stable_sort(comparison.paths, std::greater(),
                            [](const ComparedPath& path) { return std::abs(path.difference()); });
   return comparison;
-}
-
-namespace {
-
-// Hundreds of ranks times hundreds of paths are megabytes that nobody looks at: there, least and most have to do.
-constexpr std::size_t kMostListedRanks = 64;
-
-Json json_of(const PathTime& node) {
-  Json children = Json::array();
-  for (const PathTime& child : node.children) children.push_back(json_of(child));
-  const bool listed = node.per_rank.size() <= kMostListedRanks;
-  return {{"name", node.name},
-          {"visits", node.visits},
-          {"inclusive", node.inclusive},
-          {"exclusive", node.exclusive},
-          {"per_rank", listed ? Json(node.per_rank) : Json::array()},
-          {"min", node.min()},
-          {"max", node.max()},
-          {"children", children}};
-}
-
-}  // namespace
-
-Json to_json(const Profile& profile) {
-  Json tree = Json::array();
-  for (const PathTime& node : profile.tree) tree.push_back(json_of(node));
-  return {{"ranks", profile.ranks}, {"tree", tree}};
-}
-
-Json to_json(const Comparison& comparison) {
-  Json paths = Json::array();
-  for (const ComparedPath& path : comparison.paths)
-    paths.push_back({{"path", path.path},
-                     {"first", path.first},
-                     {"second", path.second},
-                     {"difference", path.difference()},
-                     {"first_own", path.first_own},
-                     {"second_own", path.second_own}});
-  return {{"first", comparison.first}, {"second", comparison.second}, {"paths", paths}};
 }
 
 }  // namespace ronde::report

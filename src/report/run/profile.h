@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/run/window.h"
 #include "ronde/trace/file/run.h"
 
@@ -58,9 +56,5 @@ struct Comparison {
 };
 
 Comparison compare(const Profile& first, const Profile& second);
-
-// The parts "profile" and "compare" of the document. "per_rank" is empty where there are more than 64 ranks.
-nlohmann::ordered_json to_json(const Profile& profile);
-nlohmann::ordered_json to_json(const Comparison& comparison);
 
 }  // namespace ronde::report

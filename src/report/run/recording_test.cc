@@ -4,7 +4,8 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/testing/folder.h"
-#include "ronde/report/document.h"
+#include "ronde/report/analysis.h"
+#include "ronde/report/report.h"
 #include "ronde/report/rules/guide.h"
 #include "ronde/report/testing/generate.h"
 #include "ronde/report/testing/made_training.h"
@@ -105,13 +106,13 @@ TEST(Recording, TheGuideSaysToRunAgain) {
 TEST(Recording, DocumentAndTextOfAShortTraceSayNothingIsKnown) {
   const tests::Folder folder;
   testing::generate({.folder = folder.path(), .ranks = 2, .steps = 9});
-  const auto document = document_of({folder.path()}, {});
-  EXPECT_EQ(document["state"], "unknown");
-  const std::string text = text_report(document, false);
+  const auto report = analyse({folder.path()}, {});
+  EXPECT_EQ(report->verdict.state, Verdict::State::Unknown);
+  const std::string text = text_report(*report, false);
   EXPECT_TRUE(text.starts_with("UNKNOWN  Only 9 whole steps were recorded")) << text;
   EXPECT_EQ(text.find("Nothing: no rule found"), std::string::npos) << text;
   testing::generate({.folder = folder.path() / "ten", .ranks = 2, .steps = 10});
-  EXPECT_EQ(document_of({folder.path() / "ten"}, {})["state"], "good");
+  EXPECT_EQ(analyse({folder.path() / "ten"}, {})->verdict.state, Verdict::State::Good);
 }
 
 TEST(Recording, ARunThatFailedBeforeItsFirstSpanIsReportedWithItsCause) {
@@ -122,7 +123,7 @@ TEST(Recording, ARunThatFailedBeforeItsFirstSpanIsReportedWithItsCause) {
     recorder.set_metadata(trace::kFailure, "no data in 'pictures'");
   }
   try {
-    document_of({folder.path()}, {});
+    analyse({folder.path()}, {});
     FAIL() << "there is nothing to report on";
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("The run failed as it began: no data in 'pictures'."), std::string::npos)

@@ -13,7 +13,6 @@ namespace {
 
 using trace::Lane;
 using trace::LaneSpan;
-using Json = nlohmann::ordered_json;
 namespace categories = trace::category_names;
 
 // Sums by name and category, both numbers of Names.
@@ -70,17 +69,6 @@ std::vector<OperatorTime> operators_of(const trace::Run& run, const Window& wind
   std::ranges::sort(operators, before);
   if (operators.size() > most) operators.resize(most);
   return operators;
-}
-
-Json to_json(const std::vector<OperatorTime>& operators) {
-  Json rows = Json::array();
-  for (const OperatorTime& row : operators)
-    rows.push_back({{"name", row.name},
-                    {"category", row.category},
-                    {"visits", row.visits},
-                    {"seconds", row.seconds},
-                    {"share", row.share}});
-  return rows;
 }
 
 }  // namespace ronde::report

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/run/window.h"
 #include "ronde/trace/file/run.h"
 
@@ -22,8 +20,5 @@ struct OperatorTime {
 };
 // At most so many, those with most time.
 std::vector<OperatorTime> operators_of(const trace::Run& run, const Window& window, std::size_t most = 100);
-
-// The part "operators" of the document.
-nlohmann::ordered_json to_json(const std::vector<OperatorTime>& operators);
 
 }  // namespace ronde::report

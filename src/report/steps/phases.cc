@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -333,28 +332,6 @@ const Phase* Phases::find(PhaseKind kind) const {
 
 Phases phases_of(const Run& run, const Window& window) {
   return Sweep(run, window).take();
-}
-
-nlohmann::ordered_json to_json(const std::vector<Phase>& phases) {
-  auto json = nlohmann::ordered_json::array();
-  for (const Phase& phase : phases)
-    json.push_back({{"name", name(phase.kind)},
-                    {"seconds", phase.seconds},
-                    {"share", phase.share},
-                    {"ranks_busy", phase.ranks_busy},
-                    {"sequential_seconds", phase.sequential_seconds}});
-  return json;
-}
-
-nlohmann::ordered_json to_json(const Sequential& sequential) {
-  auto parts = nlohmann::ordered_json::array();
-  for (const SequentialPart& part : sequential.parts)
-    parts.push_back({{"name", part.name}, {"seconds", part.seconds}, {"rank", part.rank}});
-  nlohmann::ordered_json json{{"share", sequential.share}};
-  json["limit"] = std::isfinite(sequential.limit) ? nlohmann::ordered_json(sequential.limit) : nullptr;
-  json["text"] = sequential.text;
-  json["parts"] = std::move(parts);
-  return json;
 }
 
 }  // namespace ronde::report

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ronde/report/run/window.h"
 #include "ronde/trace/file/run.h"
 
@@ -59,8 +57,5 @@ struct Phases {
 // Pieces below a millisecond are not counted. Inside of steps, a rank that alone is at work is no sequential part but
 // a matter of load balance, unless it is in a span that no other rank ever has.
 Phases phases_of(const trace::Run& run, const Window& window);
-
-nlohmann::ordered_json to_json(const std::vector<Phase>& phases);
-nlohmann::ordered_json to_json(const Sequential& sequential);
 
 }  // namespace ronde::report

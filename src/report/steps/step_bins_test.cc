@@ -101,7 +101,7 @@ TEST(StepBins, APageOfAThousandRanksAndAHundredThousandStepsIsBelow5Megabytes) {
   const auto json = to_json(table, steps_of);
   EXPECT_EQ(json["ranks"].size(), 1024u);
   EXPECT_GE(json["numbers"].size(), 100u);
-  const std::string page = html_page({{"ronde_report", 1}, {"steps", json}});
+  const std::string page = page_of_json({{"ronde_report", 1}, {"steps", json}});
   EXPECT_LT(page.size(), 3'500'000u) << "5 MB with a timeline";
   EXPECT_GT(page.size(), 1'000'000u);
 }

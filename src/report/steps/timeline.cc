@@ -5,15 +5,14 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "ronde/base/text/format.h"
-#include "ronde/report/run/numbers.h"
 #include "ronde/report/run/speed.h"
 
 namespace ronde::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using trace::Lane;
 using trace::LaneSpan;
 using trace::RankTrace;
@@ -29,19 +28,6 @@ TimeRange time_of(const Run& run, std::int64_t number) {
     all = TimeRange{std::min(all->begin, found->time.begin), std::max(all->end, found->time.end)};
   }
   return all.value_or(TimeRange{});
-}
-
-std::string_view kind_text(Lane::Kind kind) {
-  switch (kind) {
-    case Lane::Kind::Training: return "training";
-    case Lane::Kind::Input: return "input";
-    case Lane::Kind::Checkpoint: return "checkpoint";
-    case Lane::Kind::Agree: return "agree";
-    case Lane::Kind::Move: return "move";
-    case Lane::Kind::Device: return "device";
-    case Lane::Kind::Other: break;
-  }
-  return "other";
 }
 
 bool touches(TimeRange a, TimeRange b) {
@@ -72,7 +58,7 @@ class NameTable {
     if (fresh) texts_.push_back(run_.names.text(name));
     return found->second;
   }
-  Json texts() const { return texts_; }
+  std::vector<std::string> texts() && { return std::move(texts_); }
 
  private:
   const Run& run_;
@@ -80,28 +66,19 @@ class NameTable {
   std::vector<std::string> texts_;
 };
 
-double seconds_since(std::int64_t time, const Window& window) {
-  return std::round(static_cast<double>(time - window.time.begin)) / 1e9;
-}
-
-Json lane_json(const RankTrace& rank, const Lane& lane, const Window& window, const std::vector<TimelinePiece>& pieces,
-               std::int64_t least, NameTable& names) {
+TimelineLane lane_of(const RankTrace& rank, const Lane& lane, const std::vector<TimelinePiece>& pieces,
+                     std::int64_t least, NameTable& names) {
   std::vector<int> depth(lane.spans.size(), 0);
   for (std::size_t i = 0; i < lane.spans.size(); ++i)
     if (const std::int32_t parent = lane.spans[i].parent; parent != LaneSpan::kNone)
       depth[i] = depth[static_cast<std::size_t>(parent)] + 1;
-  Json spans = Json::array();
+  TimelineLane shown{.rank = rank.rank, .host = rank.host, .name = lane.name, .kind = lane.kind};
   for_spans(lane, pieces, [&](std::size_t i) {
     const LaneSpan& span = lane.spans[i];
-    if (span.time.length() < least) return;
-    spans.push_back(Json::array(
-        {names.id(span.name), seconds_since(span.time.begin, window), seconds(span.time.length()), depth[i]}));
+    if (span.time.length() >= least)
+      shown.spans.push_back({.name = names.id(span.name), .time = span.time, .depth = depth[i]});
   });
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"name", lane.name},
-          {"kind", kind_text(lane.kind)},
-          {"spans", std::move(spans)}};
+  return shown;
 }
 
 // The slowest rank first, then from the first on, as far as there is room.
@@ -176,26 +153,18 @@ std::vector<TimelinePiece> pieces_of(const Run& run, const Window& window, const
   return pieces;
 }
 
-Json timeline_json(const Run& run, const Window& window, const StepTable& steps,
-                   const std::vector<TimelinePiece>& pieces, std::size_t most) {
+Timeline timeline_of(const Run& run, const StepTable& steps, std::vector<TimelinePiece> pieces, std::size_t most) {
   NameTable names(run);
-  Json lanes = Json::array(), shown_pieces = Json::array();
   const auto shown = shown_ranks(run, steps, pieces, most);
   const std::int64_t least = least_length(run, shown, pieces, most);
+  Timeline timeline{.left_out = left_out_text(run, shown.size(), least)};
   for (const std::size_t i : shown)
-    for (const Lane& lane : run.ranks[i].lanes) {
-      Json row = lane_json(run.ranks[i], lane, window, pieces, least, names);
-      if (!row["spans"].empty()) lanes.push_back(std::move(row));
-    }
-  for (const TimelinePiece& piece : pieces)
-    shown_pieces.push_back({{"number", piece.number},
-                            {"title", piece.title},
-                            {"begin", seconds_since(piece.time.begin, window)},
-                            {"end", seconds_since(piece.time.end, window)}});
-  return {{"steps", std::move(shown_pieces)},
-          {"names", names.texts()},
-          {"lanes", std::move(lanes)},
-          {"left_out", left_out_text(run, shown.size(), least)}};
+    for (const Lane& lane : run.ranks[i].lanes)
+      if (TimelineLane row = lane_of(run.ranks[i], lane, pieces, least, names); !row.spans.empty())
+        timeline.lanes.push_back(std::move(row));
+  timeline.names = std::move(names).texts();
+  timeline.pieces = std::move(pieces);
+  return timeline;
 }
 
 }  // namespace ronde::report

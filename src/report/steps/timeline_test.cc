@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/report/json/json_parts.h"
 #include "ronde/report/testing/make_run.h"
 
 namespace ronde::report {
@@ -36,7 +37,7 @@ TEST(Timeline, ShowsATypicalStepTheSlowestAndWhatIsPointedAt) {
   EXPECT_EQ(pieces[1].title, "step 2");
   EXPECT_EQ(pieces[2].title, "step 4, the slowest");
   EXPECT_EQ(pieces[3].title, "outside steps");
-  const auto json = timeline_json(run, window, steps, pieces);
+  const auto json = to_json(timeline_of(run, steps, pieces), window);
   ASSERT_EQ(json["lanes"].size(), 2u);
   EXPECT_EQ(json["left_out"], "");
   const auto& spans = json["lanes"][0]["spans"];
@@ -51,7 +52,7 @@ TEST(Timeline, LeavesRanksOutWhenThereAreTooManySpans) {
   const trace::Run run = five_steps();
   const Window window = window_of(run);
   const StepTable steps = steps_of(run, window);
-  const auto json = timeline_json(run, window, steps, pieces_of(run, window, steps, {}), 8);
+  const auto json = to_json(timeline_of(run, steps, pieces_of(run, window, steps, {}), 8), window);
   EXPECT_EQ(json["lanes"].size(), 1u);
   EXPECT_EQ(json["left_out"], "1 of 2 ranks are shown; 'ronde trace merge' writes a file with all of them");
 }
@@ -62,7 +63,7 @@ TEST(Timeline, OfARankThatAloneHasTooManySpansShowsTheLongest) {
   for (std::int64_t i = 0; i < 100; ++i) make.span(0, "gpu 0 stream 7", "kernel", 1000 * i, 1000 * i + 500 + i);
   const trace::Run run = make.take();
   const Window window = window_of(run);
-  const auto json = timeline_json(run, window, {}, pieces_of(run, window, {}, {}), 11);
+  const auto json = to_json(timeline_of(run, {}, pieces_of(run, window, {}, {}), 11), window);
   ASSERT_EQ(json["lanes"].size(), 2u);
   EXPECT_EQ(json["lanes"][0]["spans"].size(), 1u);
   EXPECT_EQ(json["lanes"][1]["spans"].size(), 10u);

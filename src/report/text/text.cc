@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <functional>
 
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/table.h"
 #include "ronde/base/text/terminal.h"
 #include "ronde/base/text/text.h"
-#include "ronde/base/text/units.h"
 #include "ronde/report/text/text_parts.h"
 
 namespace ronde::report {
@@ -28,46 +28,41 @@ std::string painted(const Paint& paint, std::string_view state, std::string_view
 
 // --- The head ---
 
-std::string verdict(const Json& document, const Paint& paint) {
-  const std::string state = text_at(document, "state"), text = text_at(document, "verdict");
+std::string verdict(const Report& report, const Paint& paint) {
+  const Verdict& verdict = report.verdict;
   std::string out;
-  if (!text.empty()) {
-    std::string word = state;
+  if (!verdict.text.empty()) {
+    const std::string_view state = name(verdict.state);
+    std::string word(state);
     std::ranges::transform(word, word.begin(), [](unsigned char letter) { return std::toupper(letter); });
-    const std::string first = word.empty() ? "" : word + "  ";
-    out += painted(paint, state, word) + wrapped(text, first).substr(word.size());
+    out += painted(paint, state, word) + wrapped(verdict.text, word + "  ").substr(word.size());
   }
-  const Json& problems = at(document, "problems");
-  if (problems.is_array()) {
-    for (const Json& problem : problems)
-      if (problem.is_string()) out += paint.yellow("!") + wrapped(problem.get<std::string>(), "! ").substr(1);
-  }
+  for (const std::string& problem : report.problems) out += paint.yellow("!") + wrapped(problem, "! ").substr(1);
   return out;
 }
 
-std::string job(const Json& document) {
-  const Json &job = at(document, "job"), &window = at(document, "window");
+std::string job(const Report& report) {
+  const JobFacts& job = report.job;
+  const Window& window = report.window;
   std::vector<std::string> facts;
-  const auto add = [&](std::string_view key, std::string_view form) {
-    const std::string text = text_at(job, key);
-    if (!text.empty() && text != "0") facts.push_back(fmt::format(fmt::runtime(form), text));
+  const auto add = [&](std::string_view before, const std::string& text) {
+    if (!text.empty()) facts.push_back(std::string(before) + text);
   };
-  add("recipe", "recipe {}");
-  add("network", "{}");
-  add("data", "on {}");
-  add("precision", "{}");
-  add("batch", "batch {}");
-  for (const char* thing : {"rank", "node"}) {
-    const double number = std::clamp(number_or_zero(job, thing + std::string("s")), 0.0, 1e9);
+  const auto add_count = [&](int number, std::string_view thing) {
     if (number > 0) facts.push_back(counted(static_cast<std::size_t>(number), thing));
-  }
-  add("device", "{}");
-  if (number_or_zero(window, "steps") > 0)
-    facts.push_back(fmt::format("{} steps ({} to {})", text_at(window, "steps"), text_at(window, "first_step"),
-                                text_at(window, "last_step")));
-  if (const auto seconds = number_at(window, "seconds")) facts.push_back("in " + duration(seconds));
-  const std::string source = text_at(document, "source");
-  return facts.empty() ? "" : "\n" + wrapped((source.empty() ? "" : source + ": ") + join(facts, ", "));
+  };
+  add("recipe ", job.recipe);
+  add("", job.network);
+  add("on ", job.data);
+  add("", job.precision);
+  if (job.batch != 0) facts.push_back(fmt::format("batch {}", job.batch));
+  add_count(report.ranks, "rank");
+  add_count(job.nodes, "node");
+  add("", job.device);
+  if (window.steps > 0)
+    facts.push_back(fmt::format("{} steps ({} to {})", window.steps, window.first_step, window.last_step));
+  facts.push_back("in " + duration(window.seconds()));
+  return "\n" + wrapped((report.source.empty() ? "" : report.source + ": ") + join(facts, ", "));
 }
 
 // --- The tree ---
@@ -78,17 +73,14 @@ struct TreeLine {
   bool leaf = false;
 };
 
-void add_lines(const Json& node, int depth, std::vector<TreeLine>& lines) {
-  constexpr int kDeepest = 12;  // a document may be anything
-  const std::vector<Json> children = objects_at(node, "children");
-  lines.push_back({std::string(static_cast<std::size_t>(2 * depth), ' ') + text_at(node, "name"),
-                   number_or_zero(node, "value"), children.empty()});
-  if (depth < kDeepest)
-    for (const Json& child : children) add_lines(child, depth + 1, lines);
+void add_lines(const Factor& node, int depth, std::vector<TreeLine>& lines) {
+  lines.push_back({std::string(static_cast<std::size_t>(2 * depth), ' ') + node.name,
+                   std::isfinite(node.value) ? node.value : 0, node.children.empty()});
+  for (const Factor& child : node.children) add_lines(child, depth + 1, lines);
 }
 
-std::string tree(const Json& root, std::string_view head, const Paint& paint) {
-  if (!root.is_object()) return "";
+std::string tree(const Factor& root, std::string_view head, const Paint& paint) {
+  if (root.key.empty()) return "";
   std::vector<TreeLine> lines;
   add_lines(root, 0, lines);
   const TreeLine* worst = nullptr;
@@ -110,20 +102,28 @@ std::string tree(const Json& root, std::string_view head, const Paint& paint) {
 
 // --- Where the time goes ---
 
-double work_of(const Json& rank) {
-  return number_or_zero(rank, "compute") + number_or_zero(rank, "optimizer");
+double work_of(const RankSteps* rank) {
+  return rank->all.compute + rank->all.optimizer;
 }
 
-std::string steps(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "steps");
-  std::vector<Json> ranks = objects_at(part, "ranks");
-  if (ranks.empty()) return "";
-  std::vector<std::string> remarks(ranks.size());
-  if (ranks.size() > kFewRanks) {
-    std::ranges::stable_sort(ranks, [](const Json& a, const Json& b) { return work_of(a) > work_of(b); });
-    ranks = {ranks.front(), ranks[ranks.size() / 2], ranks.back()};
-    remarks = {"most work", "middle", "least work"};
-  }
+// Of many: the first, the one in the middle and the last in falling order of `amount`, each with its remark.
+template <class Row, class Amount>
+std::vector<std::string> keep_few(std::vector<Row>& rows, Amount amount, std::vector<std::string> remarks) {
+  if (rows.size() <= kFewRanks) return std::vector<std::string>(rows.size());
+  std::ranges::stable_sort(rows, std::greater(), amount);
+  rows = {rows.front(), rows[rows.size() / 2], rows.back()};
+  return remarks;
+}
+
+std::string share_of(double part, double all) {
+  return all > 0 ? percent(part / all) : kUnknown;
+}
+
+std::string steps(const StepTable& part, const Paint& paint) {
+  if (part.ranks.empty()) return "";
+  std::vector<const RankSteps*> ranks;
+  for (const RankSteps& rank : part.ranks) ranks.push_back(&rank);
+  const auto remarks = keep_few(ranks, work_of, {"most work", "middle", "least work"});
   Table table({{"rank", Align::Right},
                {"host"},
                {"total", Align::Right},
@@ -136,31 +136,21 @@ std::string steps(const Json& document, const Paint& paint) {
                {"for device", Align::Right},
                {""}});
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const double total = number_or_zero(ranks[i], "total");
-    const auto share = [&](std::string_view key) {
-      const auto value = number_at(ranks[i], key);
-      return value && total > 0 ? percent(*value / total) : kUnknown;
-    };
-    table.add({text_at(ranks[i], "rank"), shortened(text_at(ranks[i], "host"), 12),
-               duration(number_at(ranks[i], "total")), share("compute"), share("optimizer"), share("exposed"),
-               share("input"), share("idle"), share("hidden"),
-               number_or_zero(ranks[i], "device") > 0 ? share("device") : "", remarks[i]});
+    const Shares& all = ranks[i]->all;
+    const auto share = [&](double part_of_it) { return share_of(part_of_it, all.total); };
+    table.add({std::to_string(ranks[i]->rank), shortened(ranks[i]->host, 12), duration(all.total), share(all.compute),
+               share(all.optimizer), share(all.exposed), share(all.input), share(all.idle), share(all.hidden),
+               all.device > 0 ? share(all.device) : "", remarks[i]});
   }
   std::string out = title(paint, "Where the time goes");
-  if (const auto median = number_at(part, "median_seconds"); median && *median > 0)
-    out += wrapped("A step takes " + duration(median) + " (median). " + text_at(at(part, "slow"), "text"), "  ");
+  if (part.median_seconds > 0)
+    out += wrapped("A step takes " + duration(part.median_seconds) + " (median). " + part.slow.text, "  ");
   return out + table.drop_empty_columns().text(2);
 }
 
-std::string devices(const Json& document, const Paint& paint) {
-  std::vector<Json> list = objects_at(document, "devices");
+std::string devices(std::vector<DeviceUse> list, const Paint& paint) {
   if (list.empty()) return "";
-  std::vector<std::string> remarks(list.size());
-  if (list.size() > kFewRanks) {
-    std::ranges::stable_sort(list, std::greater(), [](const Json& one) { return number_or_zero(one, "busy"); });
-    list = {list.front(), list[list.size() / 2], list.back()};
-    remarks = {"busiest", "middle", "least busy"};
-  }
+  const auto remarks = keep_few(list, &DeviceUse::busy, {"busiest", "middle", "least busy"});
   Table table({{"rank", Align::Right},
                {"host"},
                {"busy", Align::Right},
@@ -170,58 +160,48 @@ std::string devices(const Json& document, const Paint& paint) {
                {"idle", Align::Right},
                {""}});
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const double whole = number_or_zero(list[i], "seconds");
-    const auto share = [&](std::string_view key) {
-      const auto value = number_at(list[i], key);
-      return value && whole > 0 ? percent(*value / whole) : kUnknown;
-    };
-    table.add({text_at(list[i], "rank"), shortened(text_at(list[i], "host"), 12), share("busy"), share("computing"),
-               share("collectives"), share("copies"), share("idle"), remarks[i]});
+    const DeviceUse& use = list[i];
+    const auto share = [&](double part) { return share_of(part, use.seconds); };
+    table.add({std::to_string(use.rank), shortened(use.host, 12), share(use.busy), share(use.computing),
+               share(use.collectives), share(use.copies), share(use.idle()), remarks[i]});
   }
   return title(paint, "What the devices do") + table.drop_empty_columns().text(2);
 }
 
 // --- What to do ---
 
-std::string advice(const Json& document, const Paint& paint) {
-  if (!at(document, "advice").is_array()) return "";
-  const std::vector<Json> list = objects_at(document, "advice");
+std::string advice(const Report& report, const Paint& paint) {
   std::string out = title(paint, "What to change");
-  if (list.empty() && text_at(document, "state") == "unknown")
+  if (report.advice.empty() && report.verdict.state == Verdict::State::Unknown)
     return out + "  No rule found a loss in what was recorded.\n";
-  if (list.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss worth fixing.\n";
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto gain = number_at(list[i], "gain");
-    const std::string head = fmt::format("  {}. ", i + 1);
-    out += wrapped(
-        text_at(list[i], "title") + (gain && *gain > 0 ? fmt::format(" (up to {} of the time)", percent(gain)) : ""),
-        head);
-    out += sentence(list[i], "evidence", "     seen    ") + sentence(list[i], "change", "     change  ");
-    const std::string setting = text_at(list[i], "setting"), flag = text_at(list[i], "flag");
-    if (!setting.empty())
-      out += "     set     " + paint.bold(setting) + (flag.empty() ? "" : ", as a flag " + paint.bold(flag)) + "\n";
+  if (report.advice.empty()) return out + "  " + paint.green("Nothing") + ": no rule found a loss worth fixing.\n";
+  int number = 0;
+  for (const Advice& one : report.advice) {
+    const std::string gain = one.gain > 0 ? fmt::format(" (up to {} of the time)", percent(one.gain)) : "";
+    out += wrapped(one.title + gain, fmt::format("  {}. ", ++number));
+    out += sentence(one.evidence, "     seen    ") + sentence(one.change, "     change  ");
+    const std::string flag = flag_of(one.setting);
+    if (!one.setting.empty())
+      out += "     set     " + paint.bold(one.setting) + (flag.empty() ? "" : ", as a flag " + paint.bold(flag)) + "\n";
   }
   return out;
 }
 
-std::string next_step(const Json& document, const Paint& paint) {
-  for (const Json& stage : objects_at(document, "guide")) {
-    if (text_at(stage, "state") != "here") continue;
-    const std::string command = text_at(stage, "command");
-    return title(paint, "Next: " + text_at(stage, "stage")) + sentence(stage, "text") +
-           (command.empty() ? "" : "  $ " + paint.bold(command) + "\n");
-  }
-  return "";
+std::string next_step(const std::vector<GuideStage>& guide, const Paint& paint) {
+  const auto here = std::ranges::find(guide, GuideStage::State::Here, &GuideStage::state);
+  if (here == guide.end()) return "";
+  return title(paint, "Next: " + here->stage) + sentence(here->text) +
+         (here->command.empty() ? "" : "  $ " + paint.bold(here->command) + "\n");
 }
 
 }  // namespace
 
-std::string text_report(const Json& document, bool colour) {
+std::string text_report(const Report& report, bool colour) {
   const Paint paint(colour);
-  const Json& efficiency = at(document, "efficiency");
-  return verdict(document, paint) + job(document) + tree(at(efficiency, "tree"), "Efficiency", paint) +
-         tree(at(efficiency, "device"), "Efficiency of the devices", paint) + steps(document, paint) +
-         devices(document, paint) + causes_text(document, paint) + advice(document, paint) + next_step(document, paint);
+  return verdict(report, paint) + job(report) + tree(report.tree, "Efficiency", paint) +
+         (report.device_tree ? tree(*report.device_tree, "Efficiency of the devices", paint) : "") +
+         steps(report.steps, paint) + devices(report.devices, paint) + causes_text(report, paint) +
+         advice(report, paint) + next_step(report.guide, paint);
 }
 
 }  // namespace ronde::report

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <ranges>
 
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/table.h"
@@ -11,12 +13,10 @@ namespace {
 
 constexpr std::size_t kProfileRows = 14, kOperatorRows = 8;
 
-std::string input(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "input");
-  const std::vector<Json> stages = objects_at(part, "stages");
-  if (stages.empty() && text_at(part, "text").empty()) return "";
-  std::string out = title(paint, "Input") + sentence(part, "text");
-  if (stages.empty()) return out;
+std::string input(const InputLimit& part, const Paint& paint) {
+  if (part.stages.empty() && part.text.empty()) return "";
+  std::string out = title(paint, "Input") + sentence(part.text);
+  if (part.stages.empty()) return out;
   Table table({{"stage"},
                {"threads", Align::Right},
                {"busy", Align::Right},
@@ -25,19 +25,15 @@ std::string input(const Json& document, const Paint& paint) {
                {"items/s alone", Align::Right},
                {"ready", Align::Right},
                {""}});
-  for (const Json& stage : stages)
-    table.add({text_at(stage, "name"), text_at(stage, "threads"), duration(number_at(stage, "busy")),
-               duration(number_at(stage, "waiting_input")), duration(number_at(stage, "waiting_room")),
-               whole(number_at(stage, "items_per_second")), percent(number_at(stage, "occupancy")),
-               text_at(stage, "name") == text_at(part, "limit") ? "limits" : ""});
+  for (const InputStage& stage : part.stages)
+    table.add({stage.name, std::to_string(stage.threads), duration(stage.busy), duration(stage.waiting_input),
+               duration(stage.waiting_room), whole(known(stage.items_per_second)), percent(stage.occupancy),
+               stage.name == part.limit ? "limits" : ""});
   return out + table.drop_empty_columns().text(2);
 }
 
-std::string collectives(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "collectives");
-  const std::vector<Json> kinds = objects_at(part, "kinds");
-  if (kinds.empty()) return "";
-  std::string out = title(paint, "Collectives") + sentence(part, "text");
+std::string collectives(const Collectives& part, const Paint& paint) {
+  if (part.kinds.empty()) return "";
   Table table({{"name"},
                {"group"},
                {"count", Align::Right},
@@ -45,111 +41,89 @@ std::string collectives(const Json& document, const Paint& paint) {
                {"time", Align::Right},
                {"reached", Align::Right},
                {"measured alone", Align::Right}});
-  for (const Json& kind : kinds)
-    table.add({shortened(text_at(kind, "name"), 20), shortened(text_at(kind, "group"), 14), text_at(kind, "count"),
-               format_bytes(static_cast<std::uint64_t>(std::clamp(number_or_zero(kind, "bytes"), 0.0, 1e18))),
-               duration(number_at(kind, "seconds")), bandwidth(number_at(kind, "bandwidth_gb_s")),
-               bandwidth(number_at(kind, "measured_gb_s"))});
-  return out + table.text(2);
+  for (const CollectiveKind& kind : part.kinds)
+    table.add({shortened(kind.name, 20), shortened(kind.group, 14), std::to_string(kind.count),
+               format_bytes(static_cast<std::uint64_t>(std::clamp(kind.bytes, 0.0, 1e18))), duration(kind.seconds),
+               bandwidth(kind.bandwidth_gb_s), bandwidth(known(kind.measured_gb_s))});
+  return title(paint, "Collectives") + sentence(part.text) + table.text(2);
 }
 
-std::string roofline(const Json& document, const Paint& paint) {
-  const std::string text = sentence(at(document, "roofline"), "text");
-  return text.empty() ? "" : title(paint, "Roofline") + text;
+std::string roofline(const LayerRoofline& part, const Paint& paint) {
+  return part.text.empty() ? "" : title(paint, "Roofline") + sentence(part.text);
 }
 
-std::string operators(const Json& document, const Paint& paint) {
-  std::vector<Json> list = objects_at(document, "operators");
+std::string operators(const std::vector<OperatorTime>& list, const Paint& paint) {
   if (list.empty()) return "";
-  if (list.size() > kOperatorRows) list.resize(kOperatorRows);
   Table table(
       {{"operator or kernel"}, {"kind"}, {"time", Align::Right}, {"share", Align::Right}, {"visits", Align::Right}});
-  for (const Json& one : list)
-    table.add({shortened(text_at(one, "name"), 40), text_at(one, "category"), duration(number_at(one, "seconds")),
-               percent(number_at(one, "share")), text_at(one, "visits")});
+  for (const OperatorTime& one : list | std::views::take(kOperatorRows))
+    table.add(
+        {shortened(one.name, 40), one.category, duration(one.seconds), percent(one.share), std::to_string(one.visits)});
   return title(paint, "Operators by time") + table.text(2);
 }
 
-std::string bottlenecks(const Json& document, const Paint& paint) {
-  const std::vector<Json> list = objects_at(document, "bottlenecks");
+std::string bottlenecks(const std::vector<Bottleneck>& list, const Paint& paint) {
   if (list.empty()) return "";
+  if (std::ranges::none_of(list, &Bottleneck::known)) return title(paint, "Bottlenecks") + sentence(list.front().text);
   Table table({{"bottleneck"}, {"allows alone", Align::Right}, {""}});
   std::string why;
-  bool any = false;
-  for (const Json& one : list) {
-    const bool known = number_at(one, "samples_per_second") && at(one, "known") != Json(false);
-    const bool binds = true_at(one, "binds");
-    table.add({text_at(one, "name"),
-               known                              ? speed(number_at(one, "samples_per_second"))
-               : at(one, "limits") == Json(false) ? "no limit"
-                                                  : "not known",
-               binds ? "binds" : ""});
-    if (binds) why += sentence(one, "text");
-    any = any || known;
+  for (const Bottleneck& one : list) {
+    const auto speed_text = one.known ? speed(one.samples_per_second) : one.limits ? "not known" : "no limit";
+    table.add({one.name, speed_text, one.binds ? "binds" : ""});
+    if (one.binds) why += sentence(one.text);
   }
-  if (!any) return title(paint, "Bottlenecks") + sentence(list.front(), "text");
   return title(paint, "Bottlenecks") + why + table.drop_empty_columns().text(2);
 }
 
-std::string scaling(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "scaling");
-  const std::vector<Json> runs = objects_at(part, "runs");
-  if (runs.empty()) return "";
+std::string scaling(const Scaling& part, const Paint& paint) {
   Table table({{"run"},
                {"ranks", Align::Right},
                {"batch", Align::Right},
                {"speed", Align::Right},
                {"speed-up", Align::Right},
                {"efficiency", Align::Right}});
-  for (const Json& run : runs) {
-    const auto speedup = number_at(run, "speedup");
-    table.add({shortened(text_at(run, "source"), 24), text_at(run, "ranks"), text_at(run, "batch"),
-               speed(number_at(run, "samples_per_second")), speedup ? fmt::format("{:.2f}", *speedup) : kUnknown,
-               percent(number_at(run, "efficiency"))});
-  }
-  return title(paint, "Scaling") + sentence(part, "text") + sentence(part, "superlinear") +
-         sentence(at(part, "amdahl"), "text") + table.text(2);
+  for (const ScaledRun& run : part.runs)
+    table.add({shortened(run.run.source, 24), std::to_string(run.run.ranks), std::to_string(run.run.batch),
+               speed(run.run.samples_per_second),
+               std::isfinite(run.speedup) ? fmt::format("{:.2f}", run.speedup) : kUnknown, percent(run.efficiency)});
+  return title(paint, "Scaling") + sentence(part.text) + sentence(part.superlinear) +
+         (part.amdahl ? sentence(part.amdahl->text) : "") + table.text(2);
 }
 
-std::string phases(const Json& document, const Paint& paint) {
-  const std::vector<Json> list = objects_at(document, "phases");
-  if (list.empty()) return "";
+std::string phases(const Phases& part, const Paint& paint) {
+  if (part.phases.empty()) return "";
   Table table({{"phase"},
                {"time", Align::Right},
                {"share", Align::Right},
                {"ranks at work", Align::Right},
                {"one alone", Align::Right}});
-  for (const Json& phase : list) {
-    const auto busy = number_at(phase, "ranks_busy");
-    table.add({text_at(phase, "name"), duration(number_at(phase, "seconds")), percent(number_at(phase, "share")),
-               busy ? fmt::format("{:.1f}", *busy) : kUnknown, duration(number_at(phase, "sequential_seconds"))});
-  }
-  return title(paint, "Phases") + sentence(at(document, "sequential"), "text") + table.text(2);
+  for (const Phase& phase : part.phases)
+    table.add({std::string(name(phase.kind)), duration(phase.seconds), percent(phase.share),
+               fmt::format("{:.1f}", phase.ranks_busy), duration(phase.sequential_seconds)});
+  return title(paint, "Phases") + sentence(part.sequential.text) + table.text(2);
 }
 
 // --- The profile: what takes most, wherever it is ---
 
 struct ProfileLine {
   int depth = 0;
-  Json path;
+  const PathTime* path = nullptr;
 };
 
-void add_paths(const std::vector<Json>& paths, int depth, double least, std::vector<ProfileLine>& lines) {
+void add_paths(const std::vector<PathTime>& paths, int depth, double least, std::vector<ProfileLine>& lines) {
   constexpr int kDeepest = 12;
-  for (const Json& path : paths) {
-    if (number_or_zero(path, "inclusive") < least) continue;
-    lines.push_back({depth, path});
-    if (depth < kDeepest) add_paths(objects_at(path, "children"), depth + 1, least, lines);
+  for (const PathTime& path : paths) {
+    if (path.inclusive < least) continue;
+    lines.push_back({depth, &path});
+    if (depth < kDeepest) add_paths(path.children, depth + 1, least, lines);
   }
 }
 
-std::string profile(const Json& document, const Paint& paint) {
-  const std::vector<Json> roots = objects_at(at(document, "profile"), "tree");
-  if (roots.empty()) return "";
+std::string profile(const Report& report, const Paint& paint) {
+  const std::vector<PathTime>& roots = report.profile.tree;
   double rows_time = 0;  // threads of the input and of communication run beside the training
-  for (const Json& root : roots) rows_time += number_or_zero(root, "inclusive");
-  const double ranks_time = number_or_zero(at(document, "window"), "seconds") *
-                            static_cast<double>(at(at(document, "profile"), "ranks").size());
+  for (const PathTime& root : roots) rows_time += root.inclusive;
+  const double ranks_time = report.window.seconds() * static_cast<double>(report.profile.ranks.size());
   // The least share that leaves few enough rows.
   std::vector<ProfileLine> lines;
   for (double least = 0.01; least < 1; least *= 1.5) {
@@ -166,35 +140,30 @@ std::string profile(const Json& document, const Paint& paint) {
                {"rank with least", Align::Right},
                {"most", Align::Right}});
   for (const auto& [depth, path] : lines)
-    table.add({std::string(static_cast<std::size_t>(2 * depth), ' ') + shortened(text_at(path, "name"), 30),
-               duration(number_at(path, "inclusive")),
-               ranks_time > 0 ? percent(number_or_zero(path, "inclusive") / ranks_time) : kUnknown,
-               duration(number_at(path, "exclusive")), text_at(path, "visits"), duration(number_at(path, "min")),
-               duration(number_at(path, "max"))});
+    table.add({std::string(static_cast<std::size_t>(2 * depth), ' ') + shortened(path->name, 30),
+               duration(path->inclusive), ranks_time > 0 ? percent(path->inclusive / ranks_time) : kUnknown,
+               duration(path->exclusive), std::to_string(path->visits), duration(path->min()), duration(path->max())});
   return title(paint, "Call paths by time") + table.text(2);
 }
 
-std::string compare(const Json& document, const Paint& paint) {
-  const Json& part = at(document, "compare");
-  std::vector<Json> paths = objects_at(part, "paths");
-  if (paths.empty()) return "";
-  if (paths.size() > kProfileRows) paths.resize(kProfileRows);
+std::string compare(const Comparison& part, const Paint& paint) {
+  if (part.paths.empty()) return "";
   Table table({{"call path"}, {"first", Align::Right}, {"second", Align::Right}, {"difference", Align::Right}});
-  for (const Json& path : paths) {
-    const auto difference = number_at(path, "difference");
-    table.add({shortened(text_at(path, "path"), 50), duration(number_at(path, "first")),
-               duration(number_at(path, "second")), (difference && *difference > 0 ? "+" : "") + duration(difference)});
-  }
+  for (const ComparedPath& path : part.paths | std::views::take(kProfileRows))
+    table.add({shortened(path.path, 50), duration(path.first), duration(path.second),
+               (path.difference() > 0 ? "+" : "") + duration(path.difference())});
   return title(paint, "Two runs, one step of an average rank") +
-         wrapped("First " + text_at(part, "first") + ", second " + text_at(part, "second") + ".", "  ") + table.text(2);
+         wrapped("First " + part.first + ", second " + part.second + ".", "  ") + table.text(2);
 }
 
 }  // namespace
 
-std::string causes_text(const Json& document, const Paint& paint) {
-  return input(document, paint) + collectives(document, paint) + roofline(document, paint) +
-         bottlenecks(document, paint) + scaling(document, paint) + phases(document, paint) + profile(document, paint) +
-         operators(document, paint) + compare(document, paint);
+std::string causes_text(const Report& report, const Paint& paint) {
+  return (report.input ? input(*report.input, paint) : "") + collectives(report.collectives, paint) +
+         (report.roofline ? roofline(*report.roofline, paint) : "") + bottlenecks(report.bottlenecks, paint) +
+         (report.scaling ? scaling(*report.scaling, paint) : "") + phases(report.phases, paint) +
+         profile(report, paint) + operators(report.operators, paint) +
+         (report.compare ? compare(*report.compare, paint) : "");
 }
 
 }  // namespace ronde::report::detail

@@ -11,64 +11,40 @@
 
 namespace ronde::report::detail {
 
-const Json& at(const Json& in, std::string_view key) {
-  static const Json none;
-  if (!in.is_object()) return none;
-  const auto found = in.find(std::string(key));
-  return found == in.end() ? none : *found;
+namespace {
+
+bool is_number(std::optional<double> value) {
+  return value && std::isfinite(*value);
 }
 
-std::string text_at(const Json& in, std::string_view key) {
-  const Json& value = at(in, key);
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_number() ? value.dump() : "";
-}
-
-std::optional<double> number_at(const Json& in, std::string_view key) {
-  const Json& value = at(in, key);
-  if (!value.is_number() || !std::isfinite(value.get<double>())) return {};
-  return value.get<double>();
-}
-
-double number_or_zero(const Json& in, std::string_view key) {
-  return number_at(in, key).value_or(0);
-}
-
-bool true_at(const Json& in, std::string_view key) {
-  const Json& value = at(in, key);
-  return value.is_boolean() && value.get<bool>();
-}
-
-std::vector<Json> objects_at(const Json& in, std::string_view key) {
-  std::vector<Json> out;
-  const Json& list = at(in, key);
-  if (!list.is_array()) return out;
-  std::ranges::copy_if(list, std::back_inserter(out), [](const Json& item) { return item.is_object(); });
-  return out;
-}
+}  // namespace
 
 std::string percent(std::optional<double> share, int decimals) {
-  return share ? fmt::format("{:.{}f} %", 100 * *share, decimals) : kUnknown;
+  return is_number(share) ? fmt::format("{:.{}f} %", 100 * *share, decimals) : kUnknown;
 }
 
 std::string duration(std::optional<double> seconds) {
   constexpr double kMost = 9e9;  // more nanoseconds than a number holds: 285 years
-  if (!seconds || std::abs(*seconds) > kMost) return kUnknown;
+  if (!is_number(seconds) || std::abs(*seconds) > kMost) return kUnknown;
   if (*seconds == 0) return "0 s";
   return format_duration(std::chrono::nanoseconds(std::llround(*seconds * 1e9)));
 }
 
 std::string speed(std::optional<double> samples_per_second) {
-  return samples_per_second ? fmt::format("{:.{}f} samples/s", *samples_per_second, *samples_per_second < 100 ? 1 : 0)
-                            : kUnknown;
+  if (!is_number(samples_per_second)) return kUnknown;
+  return fmt::format("{:.{}f} samples/s", *samples_per_second, *samples_per_second < 100 ? 1 : 0);
 }
 
 std::string bandwidth(std::optional<double> gb_s) {
-  return gb_s ? fmt::format("{:.3g} GB/s", *gb_s) : kUnknown;
+  return is_number(gb_s) ? fmt::format("{:.3g} GB/s", *gb_s) : kUnknown;
 }
 
 std::string whole(std::optional<double> number) {
-  return number ? fmt::format("{:.0f}", *number) : kUnknown;
+  return is_number(number) ? fmt::format("{:.0f}", *number) : kUnknown;
+}
+
+std::optional<double> known(double rate) {
+  return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
 std::string bar(double share, std::size_t width) {
@@ -100,8 +76,7 @@ std::string title(const Paint& paint, std::string_view text) {
   return "\n" + paint.bold(text) + "\n";
 }
 
-std::string sentence(const Json& in, std::string_view key, std::string_view first) {
-  const std::string text = text_at(in, key);
+std::string sentence(std::string_view text, std::string_view first) {
   return text.empty() ? "" : wrapped(text, first);
 }
 

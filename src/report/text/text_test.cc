@@ -3,50 +3,36 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
+#include <limits>
 
 #include "ronde/base/text/table.h"
 #include "ronde/base/text/text.h"
+#include "ronde/report/testing/expect_products.h"
+#include "ronde/report/testing/sample_report.h"
 #include "ronde/report/text/text_parts.h"
 
 namespace ronde::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json sample() {
-  std::ifstream in(RONDE_REPORT_SAMPLE);
-  return Json::parse(in);
-}
+using testing::sample_report;
 
 bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// The sample is hand-made: this holds it to what a real document promises.
-void expect_products(const Json& node) {
-  if (node.at("children").empty()) return;
-  double product = 1;
-  for (const Json& child : node.at("children")) {
-    product *= child.at("value").get<double>();
-    expect_products(child);
-  }
-  EXPECT_NEAR(product, node.at("value").get<double>(), 1e-9) << node.at("key");
-}
-
+// The sample is hand-made: this holds it to what a real report promises.
 TEST(TextReport, TheSampleIsConsistent) {
-  const Json document = sample();
-  expect_products(document["efficiency"]["tree"]);
-  expect_products(document["efficiency"]["device"]);
-  for (const Json& rank : document["steps"]["ranks"]) {
-    double sum = 0;
-    for (const char* key : {"compute", "optimizer", "exposed", "input", "idle"}) sum += rank.at(key).get<double>();
-    EXPECT_NEAR(sum, rank.at("total").get<double>(), 1e-9) << rank;
+  const Report report = sample_report();
+  testing::expect_products(report.tree, 1e-9);
+  testing::expect_products(*report.device_tree, 1e-9);
+  for (const RankSteps& rank : report.steps.ranks) {
+    const Shares& all = rank.all;
+    EXPECT_NEAR(all.compute + all.optimizer + all.exposed + all.input + all.idle, all.total, 1e-9) << rank.rank;
   }
 }
 
-TEST(TextReport, SaysWhatTheDocumentSays) {
-  const std::string text = text_report(sample(), false);
+TEST(TextReport, SaysWhatTheReportSays) {
+  const std::string text = text_report(sample_report(), false);
   EXPECT_TRUE(text.starts_with("POOR  Of what these 4 ranks could do, 66 % is left")) << text;
   EXPECT_TRUE(has(text, "! runs/r4/rank3.pftrace ends in the middle of a packet")) << text;
   EXPECT_TRUE(has(text, "runs/r4: recipe cifar-resnet, resnet18, on cifar10, f32, batch 256, 4 ranks, 2 nodes"))
@@ -62,49 +48,57 @@ TEST(TextReport, SaysWhatTheDocumentSays) {
   EXPECT_TRUE(has(text, "     set     comm.fusion_bytes=128MiB, as a flag --comm-fusion-bytes 128MiB\n")) << text;
   EXPECT_TRUE(has(text, "  $ ronde bench roofline --hosts b1,b2\n")) << text;
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  EXPECT_TRUE(has(text_report(sample(), true), "\033[31mPOOR\033[0m  Of what"));
+  EXPECT_TRUE(has(text_report(sample_report(), true), "\033[31mPOOR\033[0m  Of what"));
 }
 
 TEST(TextReport, FitsATerminal) {
-  const std::string text = text_report(sample(), false);
+  const std::string text = text_report(sample_report(), false);
   for (const std::string_view line : split(text, '\n')) EXPECT_LE(display_width(std::string(line)), 90U) << line;
 }
 
 TEST(TextReport, OfManyRanksThreeAreShown) {
-  Json document = sample();
-  const Json one = document["steps"]["ranks"][0];
+  Report report = sample_report();
   for (int rank = 4; rank < 64; ++rank) {
-    document["steps"]["ranks"].push_back(one);
-    document["steps"]["ranks"].back()["rank"] = rank;
+    report.steps.ranks.push_back(report.steps.ranks[0]);
+    report.steps.ranks.back().rank = rank;
   }
-  document["steps"]["ranks"][40]["compute"] = 0.1;
-  const std::string text = text_report(document, false);
+  report.steps.ranks[40].all.compute = 0.1;
+  const std::string text = text_report(report, false);
   EXPECT_TRUE(has(text, "most work")) << text;
   EXPECT_TRUE(has(text, "    40  b1")) << text;
   EXPECT_FALSE(has(text, "\n    50  b1")) << text;
 }
 
-TEST(TextReport, AnyPartMayBeMissingOrSomethingElse) {
-  const Json whole = sample();
-  for (const auto& item : whole.items()) {
-    for (const Json& other :
-         {Json(), Json("text"), Json(7), Json::array(), Json::object(), Json::array({1, "a", nullptr})}) {
-      Json document = whole;
-      document[item.key()] = other;
-      EXPECT_GT(text_report(document, false).size(), 500U) << item.key() << " is " << other;
-    }
-    Json document = whole;
-    document.erase(item.key());
-    EXPECT_GT(text_report(document, false).size(), 500U) << "without " << item.key();
-  }
-  EXPECT_EQ(text_report(Json(), false), "");
-  EXPECT_EQ(text_report(Json::object(), true), "");
+TEST(TextReport, PartsThatAreMissingAreLeftOut) {
+  EXPECT_EQ(text_report({.job = {.recipe = "demo"}}, false),
+            "\nrecipe demo, in 0 s\n\nWhat to change\n  Nothing: no rule found a loss worth fixing.\n");
+  EXPECT_EQ(guide_text({}, false), "\n");
+}
+
+TEST(TextReport, NumbersThatAreNotFiniteAreUnknown) {
+  Report report = sample_report();
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN(), kEndless = std::numeric_limits<double>::infinity();
+  report.tree.value = kNone;
+  report.scaling->runs[2].speedup = kEndless;
+  report.scaling->runs[2].efficiency = kNone;
+  report.steps.ranks[0].all.total = kNone;
+  const std::string text = text_report(report, false);
+  EXPECT_TRUE(has(text, "  runs/r4      4    256  2560 samples/s         -           -\n")) << text;
+  EXPECT_TRUE(has(text, "     0  b1         -        -")) << text;
+  EXPECT_FALSE(has(text, "nan") || has(text, "inf ")) << text;
 }
 
 TEST(TextReport, AHealthyRunNeedsNoChange) {
-  Json document = sample();
-  document["advice"] = Json::array();
-  EXPECT_TRUE(has(text_report(document, false), "Nothing: no rule found a loss"));
+  Report report = sample_report();
+  report.advice.clear();
+  EXPECT_TRUE(has(text_report(report, false), "Nothing: no rule found a loss"));
+}
+
+TEST(GuideText, SaysWhereTheRunStands) {
+  const std::string guide = guide_text(sample_report(), false);
+  EXPECT_TRUE(has(guide, "\n1. compute  (done)\n   On synthetic")) << guide;
+  EXPECT_TRUE(has(guide, "\n3. communication  <- here\n   Communication and load cost 27 %")) << guide;
+  EXPECT_TRUE(has(guide, "\n   $ ronde bench roofline --hosts b1,b2\n\n4. scale\n   More ranks")) << guide;
 }
 
 TEST(TextParts, WordsAreWrappedAndNeverCut) {
@@ -121,7 +115,8 @@ TEST(TextParts, NumbersThatCannotBeAreUnknown) {
   EXPECT_EQ(detail::bar(0.5, 4), "██░░");
   EXPECT_EQ(detail::bar(7, 2), "██");
   EXPECT_EQ(detail::shortened("äöüß", 3), "äö…");
-  EXPECT_EQ(detail::number_at(Json{{"x", std::nan("")}}, "x"), std::nullopt);
+  EXPECT_EQ(detail::percent(std::nan("")), "-");
+  EXPECT_EQ(detail::known(0), std::nullopt);
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "ronde/base/math/step_window.h"
 #include "ronde/base/system/hardware.h"
@@ -28,10 +27,12 @@ struct AnalysisOptions {
   std::uint64_t memory = std::uint64_t{1} << 30;
 };
 
+struct Report;  // ronde/report/report.h; text_report(), html_page() and to_json() show it
+
 // All that `ronde report` tells about runs, as docs/report.md lists it. Of several runs, the one with most ranks (of
 // two with as many, the later) is reported in full; all of them make "scaling", and two with as many ranks "compare".
 // Reads one run after the other: two of them are in memory at a time.
 // FAILS WITH: BadInput when a run cannot be read at all or has none of the steps.
-nlohmann::ordered_json document_of(const std::vector<std::filesystem::path>& sources, const AnalysisOptions& options);
+std::shared_ptr<Report> analyse(const std::vector<std::filesystem::path>& sources, const AnalysisOptions& options);
 
 }  // namespace ronde::report

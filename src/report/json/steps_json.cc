@@ -1,10 +1,11 @@
-#include "ronde/report/json/json_parts.h"
-
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "ronde/base/text/format.h"
+#include "ronde/report/json/json_parts.h"
+#include "ronde/report/run/numbers.h"
 #include "ronde/report/steps/step_bins.h"
 
 namespace ronde::report {
@@ -60,44 +61,24 @@ Json picked(const std::vector<Value>& values, const std::vector<StepBin>& bins, 
   return all;
 }
 
+std::string_view kind_text(trace::Lane::Kind kind) {
+  switch (kind) {
+    case trace::Lane::Kind::Training: return "training";
+    case trace::Lane::Kind::Input: return "input";
+    case trace::Lane::Kind::Checkpoint: return "checkpoint";
+    case trace::Lane::Kind::Agree: return "agree";
+    case trace::Lane::Kind::Move: return "move";
+    case trace::Lane::Kind::Device: return "device";
+    case trace::Lane::Kind::Other: break;
+  }
+  return "other";
+}
+
+double seconds_since(std::int64_t time, const Window& window) {
+  return std::round(static_cast<double>(time - window.time.begin)) / 1e9;
+}
+
 }  // namespace
-
-Json to_json(const Factor& factor) {
-  Json children = Json::array();
-  for (const Factor& child : factor.children) children.push_back(to_json(child));
-  return {{"key", factor.key},
-          {"name", factor.name},
-          {"value", factor.value},
-          {"meaning", factor.meaning},
-          {"children", std::move(children)}};
-}
-
-Json to_json(const Efficiency& efficiency, const trace::Run& run) {
-  Json ranks = Json::array();
-  for (const trace::RankTrace& rank : run.ranks) ranks.push_back(rank.rank);
-  return {{"seconds", efficiency.seconds},
-          {"no_input_seconds", efficiency.no_input_seconds},
-          {"ideal_seconds", efficiency.ideal_seconds},
-          {"useful_seconds", efficiency.useful_seconds},
-          {"ranks", std::move(ranks)},
-          {"tree", to_json(efficiency.parallel)},
-          {"device", efficiency.device ? to_json(*efficiency.device) : Json()},
-          {"computation", efficiency.computation ? to_json(*efficiency.computation) : Json()}};
-}
-
-Json to_json(const std::vector<DeviceUse>& devices) {
-  Json all = Json::array();
-  for (const DeviceUse& use : devices)
-    all.push_back({{"rank", use.rank},
-                   {"host", use.host},
-                   {"seconds", use.seconds},
-                   {"busy", use.busy},
-                   {"computing", use.computing},
-                   {"collectives", use.collectives},
-                   {"copies", use.copies},
-                   {"idle", use.idle()}});
-  return all;
-}
 
 Json to_json(const StepTable& steps) {
   return to_json(steps, [&](std::size_t rank, std::size_t step) { return steps.ranks[rank].steps[step]; });
@@ -140,18 +121,28 @@ Json to_json(const StepTable& steps, const std::function<Shares(std::size_t, std
   return json;
 }
 
-Json to_json(const JobFacts& facts, const trace::Run& run) {
-  return {{"recipe", facts.recipe},       {"network", facts.network},      {"data", facts.data},
-          {"precision", facts.precision}, {"batch", facts.batch},          {"ranks", run.world_size},
-          {"nodes", facts.nodes},         {"threads", facts.threads},      {"device", facts.device},
-          {"processor", facts.processor}, {"parameters", facts.parameters}};
-}
-
-Json to_json(const Window& window) {
-  return {{"seconds", window.seconds()},
-          {"steps", window.steps},
-          {"first_step", window.first_step},
-          {"last_step", window.last_step}};
+Json to_json(const Timeline& timeline, const Window& window) {
+  Json pieces = Json::array(), lanes = Json::array();
+  for (const TimelinePiece& piece : timeline.pieces)
+    pieces.push_back({{"number", piece.number},
+                      {"title", piece.title},
+                      {"begin", seconds_since(piece.time.begin, window)},
+                      {"end", seconds_since(piece.time.end, window)}});
+  for (const TimelineLane& lane : timeline.lanes) {
+    Json spans = Json::array();
+    for (const TimelineSpan& span : lane.spans)
+      spans.push_back(
+          Json::array({span.name, seconds_since(span.time.begin, window), seconds(span.time.length()), span.depth}));
+    lanes.push_back({{"rank", lane.rank},
+                     {"host", lane.host},
+                     {"name", lane.name},
+                     {"kind", kind_text(lane.kind)},
+                     {"spans", std::move(spans)}});
+  }
+  return {{"steps", std::move(pieces)},
+          {"names", timeline.names},
+          {"lanes", std::move(lanes)},
+          {"left_out", timeline.left_out}};
 }
 
 }  // namespace ronde::report
