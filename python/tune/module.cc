@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
+#include "ronde/tune/output/overview.h"
 #include "ronde/tune/run/runner.h"
 #include "ronde/tune/run/worker.h"
 #include "ronde/tune/samplers/sampler.h"
@@ -34,12 +35,6 @@ Json parse(const std::string& text) {
 
 std::chrono::nanoseconds seconds(double value) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
-
-Json facts_of(const Trial& trial) {
-  return {{"number", trial.number},           {"config", trial.config},         {"state", name(trial.state)},
-          {"last_result", trial.last_result}, {"reports", trial.reports},       {"error", trial.error},
-          {"failures", trial.failures},       {"checkpoint", trial.checkpoint}, {"stopped_early", trial.stopped_early}};
 }
 
 // A search in a folder, as Tuner.fit() uses it.
@@ -94,14 +89,19 @@ class PythonSearch {
   std::string trials(int from) const {
     Json list = Json::array();
     for (const Trial& trial : search_.search().trials())
-      if (trial.number >= from) list.push_back(facts_of(trial));
+      if (trial.number >= from) list.push_back(to_json(trial));
     return text_of(list);
   }
 
   int count() const { return static_cast<int>(search_.search().trials().size()); }
   int resumed() const { return static_cast<int>(search_.resumed_trials()); }
-  int planned() const { return static_cast<int>(search_.search().planned().value_or(static_cast<std::size_t>(-1))); }
-  int best() const { return search_.search().best().value_or(-1); }
+  int done() const { return search_.search().counts().done(); }
+  int failed() const { return search_.search().counts().failed; }
+  std::string headline(double elapsed, int done_before, double time_budget) const {
+    return tune::headline(
+        search_.search(),
+        {.elapsed = seconds(elapsed), .done_before = done_before, .time_budget = seconds(time_budget)});
+  }
 
  private:
   RecordedSearch make(const std::string& options) {
@@ -151,10 +151,11 @@ PYBIND11_MODULE(_tune, module) {
           py::kw_only(), py::arg("slots"), py::arg("trial_timeout"), py::arg("time_budget"), py::arg("deadline"),
           py::arg("start_worker"), py::arg("stops"), py::arg("show"), py::arg("warn"), py::arg("interrupted"))
       .def("trials", &PythonSearch::trials, py::arg("start") = 0)
-      .def("best", &PythonSearch::best)
+      .def("headline", &PythonSearch::headline, py::arg("elapsed"), py::arg("done_before"), py::arg("time_budget"))
       .def_property_readonly("count", &PythonSearch::count)
       .def_property_readonly("resumed", &PythonSearch::resumed)
-      .def_property_readonly("planned", &PythonSearch::planned);
+      .def_property_readonly("done", &PythonSearch::done)
+      .def_property_readonly("failed", &PythonSearch::failed);
   module.def("schedulers", [] { return names_of(scheduler_entries()); });
   module.def("samplers", [] { return names_of(sampler_entries()); });
   module.def("check_scheduler", [](const std::string& name, const std::string& options) {

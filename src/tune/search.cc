@@ -23,6 +23,12 @@ std::string_view name(TrialState state) {
   return "";
 }
 
+Json to_json(const Trial& trial) {
+  return {{"number", trial.number},           {"config", trial.config},         {"state", name(trial.state)},
+          {"last_result", trial.last_result}, {"reports", trial.reports},       {"error", trial.error},
+          {"failures", trial.failures},       {"checkpoint", trial.checkpoint}, {"stopped_early", trial.stopped_early}};
+}
+
 Json to_json(const SearchOptions& options) {
   return {{"space", options.space},
           {"metric", options.metric},
@@ -39,7 +45,8 @@ Json to_json(const SearchOptions& options) {
           {"points", options.points},
           {"constant_grid", options.constant_grid},
           {"max_failures", options.max_failures},
-          {"can_save", options.can_save}};
+          {"can_save", options.can_save},
+          {"command", options.command}};
 }
 
 SearchOptions search_options(const Json& json) {
@@ -61,6 +68,7 @@ SearchOptions search_options(const Json& json) {
     options.constant_grid = json.value("constant_grid", options.constant_grid);
     options.max_failures = json.value("max_failures", options.max_failures);
     options.can_save = json.value("can_save", options.can_save);
+    options.command = json.value("command", options.command);
   } catch (const Json::exception& error) {
     throw Error::bad_input("options of a search: {}", error.what());
   }
@@ -82,10 +90,22 @@ struct Search::State {
   std::size_t sample = 0, grid_point = 0;  // of the trial that is made next
   std::set<int> paused;
   std::map<int, bool> stop_when_paused;  // whether that is early
-  int running = 0;
+  TrialCounts counts;
+
+  int& count_of(TrialState which) {
+    switch (which) {
+      case TrialState::Pending: return counts.pending;
+      case TrialState::Running: return counts.running;
+      case TrialState::Paused: return counts.paused;
+      case TrialState::Terminated: return counts.terminated;
+      case TrialState::Error: break;
+    }
+    return counts.failed;
+  }
 
   void set(Trial& trial, TrialState now) {
-    running += (now == TrialState::Running) - (trial.state == TrialState::Running);
+    --count_of(trial.state);
+    ++count_of(now);
     if (trial.state == TrialState::Paused) paused.erase(trial.number);
     if (now == TrialState::Paused) paused.insert(trial.number);
     trial.state = now;
@@ -179,6 +199,7 @@ int Search::State::add(const Json* replayed) {
   scheduler->on_add(number, trial.config);
   observations.push_back({.number = number, .values = trial.drawn});
   trials.push_back(std::move(trial));
+  ++counts.pending;
   if (++grid_point >= space.grid_points(fixed)) {
     grid_point = 0;
     ++sample;
@@ -190,7 +211,7 @@ Search::Next Search::next(const Json* config) {
   State& state = *state_;
   std::optional<int> resumed;
   if (const std::vector<int> paused(state.paused.begin(), state.paused.end()); !paused.empty())
-    resumed = state.scheduler->resume(paused, state.all_added(), state.running);
+    resumed = state.scheduler->resume(paused, state.all_added(), state.counts.running);
   state.take_others();
   if (resumed) {
     state.set(state.trials[static_cast<std::size_t>(*resumed)], TrialState::Running);
@@ -208,7 +229,7 @@ Search::Next Search::next(const Json* config) {
     state.set(state.trials[static_cast<std::size_t>(number)], TrialState::Running);
     return {Next::Kind::Start, number};
   }
-  if (state.running > 0) return {Next::Kind::Wait};
+  if (state.counts.running > 0) return {Next::Kind::Wait};
   // Nothing runs that could decide about those that are paused: they have been as far as the scheduler lets them.
   while (!state.paused.empty()) state.stop_paused(state.trials[static_cast<std::size_t>(*state.paused.begin())], true);
   return {Next::Kind::Finished};
@@ -308,6 +329,7 @@ void Search::State::end(Trial& trial, TrialState how) {
     observation.loss.reset();
     observation.state = Observation::State::Complete;
   } else {
+    counts.stopped_early += trial.stopped_early;
     if (trial.reports > 0) scheduler->on_complete(report_of(trial));
     observation.state = trial.stopped_early ? Observation::State::Pruned : Observation::State::Complete;
     if (trial.score && !std::isnan(*trial.score)) observation.loss = -*trial.score;
@@ -367,6 +389,10 @@ const Space& Search::space() const {
 }
 const std::vector<Trial>& Search::trials() const {
   return state_->trials;
+}
+
+const TrialCounts& Search::counts() const {
+  return state_->counts;
 }
 
 std::optional<int> Search::best() const {

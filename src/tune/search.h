@@ -23,17 +23,28 @@ struct SearchOptions {
   Json sampler_options = Json::object();
   std::string scheduler = "fifo";
   Json scheduler_options = Json::object();
-  std::string time_attribute;     // empty: the scheduler's own
-  Json stop = Json::object();     // by name of a result: the trial ends when it is reached
-  std::vector<Json> points = {};  // configurations to try first; what they leave out is drawn
-  bool constant_grid = false;     // random values are drawn once for all points of the grids
-  int max_failures = 0;           // a trial is started again so often; -1: always
-  bool can_save = true;           // trials have checkpoints; without, none is paused and none exploits
+  std::string time_attribute;             // empty: the scheduler's own
+  Json stop = Json::object();             // by name of a result: the trial ends when it is reached
+  std::vector<Json> points = {};          // configurations to try first; what they leave out is drawn
+  bool constant_grid = false;             // random values are drawn once for all points of the grids
+  int max_failures = 0;                   // a trial is started again so often; -1: always
+  bool can_save = true;                   // trials have checkpoints; without, none is paused and none exploits
+  std::vector<std::string> command = {};  // that each trial runs; empty: the program knows what a trial is
 };
 
 // As a table for a journal, and back. FAILS WITH: BadInput for values that no option can have.
 Json to_json(const SearchOptions& options);
 SearchOptions search_options(const Json& json);
+
+// How many trials are in each state.
+struct TrialCounts {
+  int running = 0, paused = 0, pending = 0;  // pending: to be tried again
+  int terminated = 0, failed = 0;
+  int stopped_early = 0;  // of those that have terminated
+
+  int done() const { return terminated + failed; }
+  friend bool operator==(const TrialCounts&, const TrialCounts&) = default;
+};
 
 // What a search knows and decides. A state machine: the same calls in the same order have the same results, so that a
 // journal, replayed, restores it. It starts nothing, waits for nothing and reads no clock.
@@ -89,6 +100,7 @@ class Search {
   const SearchOptions& options() const;
   const Space& space() const;
   const std::vector<Trial>& trials() const;
+  const TrialCounts& counts() const;
   // The one with the best last score; nothing before the first report.
   std::optional<int> best() const;
   // How many trials there will be; nothing: no end is known.

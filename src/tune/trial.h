@@ -33,4 +33,7 @@ struct Trial {
   double seconds = 0;           // of training, over all its starts
 };
 
+// What there is to tell about it, for programs: number, config, state, last_result, ...
+Json to_json(const Trial& trial);
+
 }  // namespace ronde::tune

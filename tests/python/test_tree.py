@@ -30,7 +30,8 @@ def tree(tmp_path: pathlib.Path):
     for name, depends in (("a", " DEPENDS b"), ("b", "")):
         (tmp_path / "src" / name).mkdir(parents=True)
         (tmp_path / "src" / name / "CMakeLists.txt").write_text(
-            f"add_module({name}{depends}\n  HEADERS x.h\n  SHARED room/inner.h\n  ROOMS low low/inner high\n  SOURCES x.cc)\n"
+            f"add_module({name}{depends}\n  HEADERS x.h\n  SHARED room/inner.h\n"
+            "  ROOMS low low/inner high\n  SOURCES x.cc)\n"
         )
 
     def findings(text: str, file: str = "src/a/x.cc") -> list[str]:

@@ -196,6 +196,15 @@ def test_a_trial_that_fails_costs_itself_alone(tune, tmp_path):
     assert "line" in (pathlib.Path(grid[1].path) / "error.txt").read_text()
 
 
+def test_a_score_that_is_no_number_is_the_worst(tune, tmp_path):
+    def train(config):
+        tune.report({"score": float("nan") if config["x"] == 1 else config["x"], "other": float("-inf")})
+
+    grid = search(tune, tmp_path, train, {"x": tune.grid_search([0, 1])}).fit()
+    assert [each.state for each in grid] == ["TERMINATED", "TERMINATED"]
+    assert grid[1].metrics["score"] is None and grid.get_best_result().config == {"x": 0}
+
+
 def test_population_based_training_copies_weights(tune, tmp_path):
     learner = trainable_class(tune)
     step, save, load = learner.step, learner.save_checkpoint, learner.load_checkpoint

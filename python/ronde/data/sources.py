@@ -212,8 +212,8 @@ def tensors(**arrays: Any) -> Dataset:
 def frame(table: Any, target: str | None = None, columns: Sequence[str] | None = None) -> Dataset:
     """Rows of a table in memory: a Pandas or Polars frame, an Arrow table, or a dict of columns.
 
-    ``columns`` (by default all others) become "input", f32[columns]. ``target`` becomes "target", f32, or "class", i64, if
-    it holds integers, flags or texts; texts are numbered in alphabetical order.
+    ``columns`` (by default all others) become "input", f32[columns]. ``target`` becomes "target", f32, or "class", i64,
+    if it holds integers, flags or texts; texts are numbered in alphabetical order.
 
     >>> import ronde.data
     >>> flowers = {"length": [5.1, 6.2], "width": [3.5, 2.9], "species": ["virginica", "setosa"]}

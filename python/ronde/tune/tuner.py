@@ -77,7 +77,7 @@ class Tuner:
         slots = self._slots()
         compute = self._space.compute if self._space.functions else None
         search = _tune.Search(str(self._folder), json.dumps(self._options(slots)), compute)
-        progress = _Progress(search, self._metric, self._mode, self._run.verbose)
+        progress = _Progress(search, self._tune.time_budget_s or 0, self._run.verbose)
         if search.resumed and self._run.verbose:
             print(f"tune: going on with {search.resumed} trials in {self._folder}", file=sys.stderr)
         interrupt = _Interrupt()
@@ -142,9 +142,7 @@ class Tuner:
         return self._stopper.stop_all() if values is None else self._stopper(f"{trial:05d}", values)
 
     def _fails_fast(self, search: _tune.Search) -> bool:
-        if not self._run.failure_config.fail_fast:
-            return False
-        return any(each["state"] == "ERROR" for each in json.loads(search.trials()))
+        return bool(self._run.failure_config.fail_fast) and search.failed > 0
 
     def _collect(self, search: _tune.Search) -> ResultGrid:
         results = [
@@ -193,38 +191,19 @@ class _Interrupt:
 class _Progress:
     """One line about the search, on standard error."""
 
-    def __init__(self, search: _tune.Search, metric: str | None, mode: str | None, verbose: int) -> None:
-        self._search, self._metric, self._mode, self._verbose = search, metric, mode, verbose
+    def __init__(self, search: _tune.Search, time_budget: float, verbose: int) -> None:
+        self._search, self._time_budget, self._verbose = search, time_budget, verbose
         self._begin = time.monotonic()
+        self._done_before = search.done
         self._is_terminal = sys.stderr.isatty()
         self._last = ""
 
     def show(self, is_end: bool) -> None:
         if not self._verbose or (not is_end and not self._is_terminal):
             return
-        trials = json.loads(self._search.trials())
-        line = progress_line(
-            trials, self._search.planned, self._search.best(), self._metric, time.monotonic() - self._begin
-        )
+        line = self._search.headline(time.monotonic() - self._begin, self._done_before, self._time_budget)
         if line == self._last and not is_end:
             return
         self._last = line
         start, end = ("\r\x1b[K", "") if self._is_terminal else ("", "\n")
         print(f"{start}tune: {line}", end="\n" if is_end else end, file=sys.stderr, flush=True)
-
-
-def progress_line(trials: list[dict[str, Any]], planned: int, best: int, metric: str | None, seconds: float) -> str:
-    """What a search has done so far. Pure."""
-    count = {
-        state: sum(each["state"] == state for each in trials) for state in ("RUNNING", "PAUSED", "TERMINATED", "ERROR")
-    }
-    early = sum(each["stopped_early"] for each in trials)
-    parts = [f"{count['TERMINATED'] + count['ERROR']}{f'/{planned}' if planned >= 0 else ''} trials done"]
-    parts += [f"{early} of them stopped early"] if early else []
-    parts += [f"{count['ERROR']} failed"] if count["ERROR"] else []
-    parts += [f"{count['RUNNING']} running"] if count["RUNNING"] else []
-    parts += [f"{count['PAUSED']} paused"] if count["PAUSED"] else []
-    if best >= 0 and metric is not None:
-        parts.append(f"best {metric} {trials[best]['last_result'][metric]:.6g} (trial {best})")
-    parts.append(f"{seconds:.0f} s")
-    return ", ".join(parts)

@@ -6,6 +6,7 @@
 #include "ronde/cli/run/stage.h"
 #include "ronde/cli/run/start_rank.h"
 #include "ronde/cli/trace.h"
+#include "ronde/cli/tune/tune.h"
 
 namespace ronde::cli {
 namespace {
@@ -17,6 +18,7 @@ void add_commands(CLI::App& app, const RunLine& line, std::function<int(const Co
   add_report(app, command);
   add_trace(app, command);
   add_data(app, command);
+  add_tune(app, line, command);
 }
 
 constexpr Program kProgram{"ronde", add_commands};

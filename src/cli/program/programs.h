@@ -36,6 +36,7 @@ inline constexpr auto kCommands = std::to_array<CommandEntry>({
     {"trace", "Merge traces that were recorded with --trace-dir", "ronde"},
     {"data", "Inspect, verify, convert and pack files of samples", "ronde"},
     {"data bench", "Measure how fast samples are prepared, what limits that, and what each stage does", "ronde-bench"},
+    {"tune", "Search for hyperparameters: run a command with many configurations, and find the best one", "ronde"},
     {"bench", "Measure a part of Ronde on this machine", "ronde-bench"},
     {"check-rank", "", "ronde-bench"},
     {"stage", "", "ronde"},

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "ronde/base/system/clock.h"
 #include "ronde/base/system/mutex.h"
 #include "ronde/base/text/format.h"
 #include "ronde/base/text/terminal.h"
+#include "ronde/cli/program/terminal_size.h"
 
 namespace ronde::cli {
 namespace {
@@ -17,12 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds kQuiet = 500ms;  // what takes less is not shown at all
 constexpr std::chrono::nanoseconds kRedraw = 100ms, kLine = 5s;
-
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
 
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
@@ -95,7 +87,7 @@ void ProgressBar::operator()(std::int64_t done, std::int64_t all) const {
   state.shown = now;
   const BarFacts facts{state.doing, state.things, state.most, all, now - state.began, state.since};
   if (state.terminal) {
-    fmt::print(stderr, "\r{}\x1b[K", bar_text(facts, terminal_width() - 1));
+    fmt::print(stderr, "\r{}\x1b[K", bar_text(facts, terminal_size(stderr).columns - 1));
     state.there = true;
   } else {
     fmt::print(stderr, "{}\n", bar_text(facts, 200));

@@ -16,9 +16,8 @@
 #include "ronde/base/text/terminal.h"
 #include "ronde/base/text/text.h"
 #include "ronde/base/text/units.h"
+#include "ronde/cli/run/deadline.h"
 #include "ronde/cli/run/run_flags.h"
-#include "ronde/launch/cluster/ask.h"
-#include "ronde/launch/cluster/walltime.h"
 #include "ronde/launch/horovod/horovod_shim.h"
 #include "ronde/launch/horovod/horovodrun.h"
 #include "ronde/launch/place/visible_gpus.h"
@@ -58,23 +57,7 @@ void add_python_trace(Environment::Variables& settings, const Context& context) 
 
 // The batch system's end of the job, for programs that want to stop in time.
 void add_deadline(Environment::Variables& settings, const Context& context) {
-  using namespace std::chrono;
-  std::int64_t end = context.settings.get<"launch.deadline">();
-  const auto now = system_clock::now();
-  if (end == 0) {
-    const auto ask = [&](const std::vector<std::string>& command) {
-      return launch::ask_program(command, context.environment, seconds(5));
-    };
-    const auto found = launch::job_end(context.environment, now, ask);
-    if (!found) return;
-    end = *found;
-    settings["RONDE_LAUNCH_DEADLINE"] = std::to_string(end);
-  }
-  const auto left = seconds(end) - duration_cast<seconds>(now.time_since_epoch());
-  if (left < seconds(0))
-    context.log.warn("this job's time ended {} ago", format_duration(-left));
-  else
-    context.log.info("this job ends in {}", format_duration(left));
+  if (const auto end = job_deadline(context)) settings["RONDE_LAUNCH_DEADLINE"] = std::to_string(*end);
 }
 
 launch::RankCount rank_count(const RunFlags& flags) {

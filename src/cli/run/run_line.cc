@@ -38,6 +38,13 @@ void put_into_our_words(RunLine& line) {
   }
 }
 
+RunLine split_at_dashes(std::span<const char* const> arguments) {
+  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+  RunLine line{.ours = {arguments.begin(), dashes}, .command = {}};
+  if (dashes != arguments.end()) line.command.assign(dashes + 1, arguments.end());
+  return line;
+}
+
 }  // namespace
 
 bool takes_next_word(const CLI::App& app, const CLI::App& command, const std::string& flag) {
@@ -60,6 +67,7 @@ RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& a
       line.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
       break;
     }
+    if (word == "tune" && next > 0) return split_at_dashes(arguments);
     if (!is_flag && next > 0 && word != "run" && word != "start-rank") break;  // another of Ronde's commands
     if (!is_flag && next > 0) command = app.get_subcommand(std::string(word));
     line.ours.emplace_back(word);

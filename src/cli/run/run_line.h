@@ -10,7 +10,8 @@ class App;
 
 namespace ronde::cli {
 
-// A command line of `ronde run` in two: our own part, and the command, whose flags are none of our business.
+// A command line of `ronde run` (or `ronde tune`) in two: our own part, and the command, whose flags are none of our
+// business.
 struct RunLine {
   std::vector<std::string> ours;
   std::vector<std::string> command;
@@ -18,8 +19,9 @@ struct RunLine {
 };
 
 // Cuts at the second word that is no flag nor the value of one (the first is "run" or "start-rank"), or at "--"; what
-// is another command is all ours. Flags of horovodrun are put into ours, those of its --config-file too. REQUIRES:
-// `app` has all its flags. FAILS WITH: BadInput for flags of horovodrun that do not do here, and for its file.
+// is another command is all ours. That of `ronde tune` is cut at "--". Flags of horovodrun are put into ours, those of
+// its --config-file too. REQUIRES: `app` has all its flags. FAILS WITH: BadInput for flags of horovodrun that do not do
+// here, and for its file.
 RunLine split_run_line(std::span<const char* const> arguments, const CLI::App& app);
 
 // Whether the word after this flag of `command`, or of `app`, is its value.

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace ronde::launch::detail {
 namespace {
@@ -23,7 +25,8 @@ bool reap() {
   return pid < 0;
 }
 
-void kill_children() {
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
     const std::string name = entry.path().filename();
@@ -32,8 +35,9 @@ void kill_children() {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat);
-    if (parent_in(stat) == getpid()) kill(pid, SIGKILL);
+    if (parent_in(stat) == getpid()) found.push_back(pid);
   }
+  return found;
 }
 
 }  // namespace
@@ -50,9 +54,17 @@ Subreaper::~Subreaper() {
 void end_children(Deadline until) {
   auto pause = std::chrono::milliseconds(1);
   while (!reap() && !until.passed()) {
-    kill_children();
+    for (const pid_t child : children()) kill(child, SIGKILL);
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(16));
+  }
+}
+
+void end_children_but(std::span<const pid_t> kept) {
+  for (const pid_t child : children()) {
+    if (std::ranges::find(kept, child) != kept.end()) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "ronde/base/system/clock.h"
@@ -25,6 +26,9 @@ class Subreaper {
 // Kills and reaps all children, then those that come to us by their death, until there are none or time is over.
 // Costs one system call when there are none.
 void end_children(Deadline until);
+
+// The same for children that are not among `kept`, once: those that come to us by these deaths are for the next call.
+void end_children_but(std::span<const pid_t> kept);
 
 // The parent of a process, from the text of its /proc/PID/stat.
 std::optional<pid_t> parent_in(std::string_view stat);

@@ -44,5 +44,17 @@ TEST(EndChildren, NobodyGetsAwayByADoubleForkOrASessionOfItsOwn) {
   EXPECT_EQ(errno, ECHILD) << "and reaped";
 }
 
+TEST(EndChildren, SomeAreKept) {
+  pid_t started[2];
+  for (pid_t& pid : started)
+    if (pid = fork(); pid == 0)
+      while (true) pause();
+  end_children_but(std::span(started, 1));
+  EXPECT_EQ(waitpid(started[0], nullptr, WNOHANG), 0) << "it goes on";
+  EXPECT_EQ(waitpid(started[1], nullptr, WNOHANG), -1) << "dead and reaped";
+  end_children_but({});
+  EXPECT_EQ(waitpid(started[0], nullptr, WNOHANG), -1);
+}
+
 }  // namespace
 }  // namespace ronde::launch::detail

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -45,7 +47,38 @@ bool set_lock(int descriptor, int command, short type, off_t byte, const std::fi
   return true;
 }
 
+// The whole lines at the beginning of `text`, and what is behind them: nothing, or a last line that was cut off.
+struct Cut {
+  std::vector<Journal::Line> lines;
+  std::string_view rest;
+};
+
+Cut cut_lines(std::string_view text, std::uint64_t lines_before, const std::filesystem::path& file) {
+  Cut cut{.lines = {}, .rest = text};
+  while (!cut.rest.empty()) {
+    const std::size_t end = cut.rest.find('\n');
+    auto line = end == std::string_view::npos ? std::nullopt : parse_journal_line(cut.rest.substr(0, end));
+    if (!line) {
+      // A damaged line with others behind it was not cut off.
+      if (end != std::string_view::npos && end + 1 < cut.rest.size())
+        throw Error::bad_input("journal '{}', line {}: damaged, or not a journal of a search", file.string(),
+                               lines_before + cut.lines.size() + 1);
+      return cut;
+    }
+    cut.lines.push_back(*std::move(line));
+    cut.rest.remove_prefix(end + 1);
+  }
+  return cut;
+}
+
 }  // namespace
+
+std::vector<Journal::Line> read_journal(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error::bad_input("journal '{}' cannot be opened", file.string());
+  const std::string text = (std::ostringstream() << in.rdbuf()).str();
+  return cut_lines(text, 0, file).lines;
+}
 
 std::string journal_line(const nlohmann::json& line) {
   const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -85,27 +118,15 @@ std::vector<Journal::Line> Journal::read_news() {
     if (got <= 0) throw Error::system(got < 0 ? errno : EIO, "journal '{}' cannot be read", path_.string());
     have += static_cast<std::size_t>(got);
   }
-  std::vector<Line> news;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    auto line = end == std::string_view::npos ? std::nullopt : parse_journal_line(rest.substr(0, end));
-    if (!line) {
-      // Whoever wrote it has ended, since we hold the lock. A damaged line with others behind it was not cut off.
-      if (end != std::string_view::npos && end + 1 < rest.size())
-        throw Error::bad_input("journal '{}', line {}: damaged, or not a journal of a search", path_.string(),
-                               lines_ + 1);
-      dropped_ += rest.size();
-      if (::ftruncate(descriptor_.get(), static_cast<off_t>(size - rest.size())) != 0)
-        throw Error::system(errno, "journal '{}': its last line, which was cut off, cannot be removed", path_.string());
-      break;
-    }
-    news.push_back(*std::move(line));
-    rest.remove_prefix(end + 1);
-    read_ += end + 1;
-    ++lines_;
+  Cut cut = cut_lines(text, lines_, path_);
+  if (!cut.rest.empty()) {  // whoever wrote it has ended, since we hold the lock
+    dropped_ += cut.rest.size();
+    if (::ftruncate(descriptor_.get(), static_cast<off_t>(size - cut.rest.size())) != 0)
+      throw Error::system(errno, "journal '{}': its last line, which was cut off, cannot be removed", path_.string());
   }
-  return news;
+  read_ += text.size() - cut.rest.size();
+  lines_ += cut.lines.size();
+  return std::move(cut.lines);
 }
 
 void Journal::exclusively(const std::function<void(const std::vector<Line>& news)>& body) {

@@ -58,6 +58,10 @@ class Journal {
   std::optional<int> member_;
 };
 
+// All lines of a journal that others may be writing; what is behind the last whole one is left out. Changes nothing.
+// FAILS WITH: BadInput for a file that is not there, is no journal, or is damaged before its last line.
+std::vector<Journal::Line> read_journal(const std::filesystem::path& file);
+
 // "1a2b3c4d {...}\n", and back; nothing for a line that is damaged. Pure.
 std::string journal_line(const nlohmann::json& line);
 std::optional<nlohmann::json> parse_journal_line(std::string_view text);

@@ -18,6 +18,42 @@ int trial_of(const Json& line) {
   return line.at("trial").get<int>();
 }
 
+// The options in a journal's first line.
+SearchOptions recorded_options(const Json& first, const std::filesystem::path& file) {
+  if (first.value("op", "") != "search" || first.value("version", 0) != kVersion)
+    throw Error::bad_input("journal '{}' is not one of this version of Ronde", file.string());
+  return search_options(first["options"]);
+}
+
+// Does again what a line tells; `jobs`, by trial: the member that runs it, or -1.
+void replay(Search& search, std::vector<int>& jobs, const Json& line, const std::filesystem::path& file) {
+  const std::string op = line.value("op", "");
+  if (op == "next") {
+    const Search::Next next = search.next(&line);
+    if (next.trial != line.value("trial", -1))
+      throw Error::bad_input("journal '{}': trial {} where {} is expected; it was written by another version",
+                             file.string(), line.value("trial", -1), next.trial);
+    if (next.trial < 0) return;
+    jobs.resize(search.trials().size(), -1);
+    jobs[static_cast<std::size_t>(next.trial)] = line.at("job").get<int>();
+  } else if (op == "report") {
+    Json result = line.at("result");
+    search.report(trial_of(line), result, line.at("seconds").get<double>());
+  } else if (op == "saved") {
+    search.saved(trial_of(line), line.at("checkpoint").get<std::string>());
+  } else if (op == "paused") {
+    search.paused(trial_of(line));
+  } else if (op == "ended") {
+    search.ended(trial_of(line));
+  } else if (op == "failed") {
+    search.failed(trial_of(line), line.at("error").get<std::string>());
+  } else if (op == "interrupted") {
+    search.interrupted(trial_of(line));
+  } else if (op == "limits") {
+    search.set_limits(line.at("samples").get<int>(), line.at("max_failures").get<int>());
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> differences(const SearchOptions& recorded, const SearchOptions& wanted) {
@@ -45,10 +81,7 @@ RecordedSearch::RecordedSearch(const std::filesystem::path& file, SearchOptions 
       journal_.append({{"op", "search"}, {"version", kVersion}, {"options", to_json(options)}});
       return;
     }
-    const Json& first = news.front();
-    if (first.value("op", "") != "search" || first.value("version", 0) != kVersion)
-      throw Error::bad_input("journal '{}' is not one of this version of Ronde", file.string());
-    SearchOptions recorded = search_options(first["options"]);
+    SearchOptions recorded = recorded_options(news.front(), file);
     if (const auto differ = differences(recorded, options); !differ.empty())
       throw Error::bad_input(
           "'{}' holds another search: {} differ; use another folder, or go on with what it was started with",
@@ -62,31 +95,7 @@ RecordedSearch::RecordedSearch(const std::filesystem::path& file, SearchOptions 
 }
 
 void RecordedSearch::apply(const Json& line) {
-  const std::string op = line.value("op", "");
-  if (op == "next") {
-    const Search::Next next = search_->next(&line);
-    if (next.trial != line.value("trial", -1))
-      throw Error::bad_input("journal '{}': trial {} where {} is expected; it was written by another version",
-                             journal_.file().string(), line.value("trial", -1), next.trial);
-    if (next.trial < 0) return;
-    jobs_.resize(search_->trials().size(), -1);
-    jobs_[static_cast<std::size_t>(next.trial)] = line.at("job").get<int>();
-  } else if (op == "report") {
-    Json result = line.at("result");
-    search_->report(trial_of(line), result, line.at("seconds").get<double>());
-  } else if (op == "saved") {
-    search_->saved(trial_of(line), line.at("checkpoint").get<std::string>());
-  } else if (op == "paused") {
-    search_->paused(trial_of(line));
-  } else if (op == "ended") {
-    search_->ended(trial_of(line));
-  } else if (op == "failed") {
-    search_->failed(trial_of(line), line.at("error").get<std::string>());
-  } else if (op == "interrupted") {
-    search_->interrupted(trial_of(line));
-  } else if (op == "limits") {
-    search_->set_limits(line.at("samples").get<int>(), line.at("max_failures").get<int>());
-  }
+  replay(*search_, jobs_, line, journal_.file());
   if (search_->trials().size() != jobs_.size()) jobs_.resize(search_->trials().size(), -1);
 }
 
@@ -172,6 +181,15 @@ bool RecordedSearch::failed(int trial, const std::string& error) {
     again = search_->failed(trial, error);
   });
   return again;
+}
+
+Search read_search(const std::filesystem::path& file) {
+  const std::vector<Json> lines = read_journal(file);
+  if (lines.empty()) throw Error::bad_input("journal '{}' is empty", file.string());
+  Search search(recorded_options(lines.front(), file));
+  std::vector<int> jobs;
+  for (std::size_t i = 1; i < lines.size(); ++i) replay(search, jobs, lines[i], file);
+  return search;
 }
 
 bool RecordedSearch::is_mine(int trial) const {

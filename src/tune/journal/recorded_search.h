@@ -51,6 +51,10 @@ class RecordedSearch {
   std::size_t resumed_ = 0;
 };
 
+// The search of a journal that others may be writing, as it stands now. Changes nothing.
+// FAILS WITH: as read_journal(), and BadInput for another version's.
+Search read_search(const std::filesystem::path& file);
+
 // The options whose values differ, other than those that may; empty: the same search. Pure.
 std::vector<std::string> differences(const SearchOptions& recorded, const SearchOptions& wanted);
 

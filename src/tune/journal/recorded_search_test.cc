@@ -119,6 +119,21 @@ TEST_F(SearchFile, GoesOnAfterAnyStepAsIfNothingHadHappened) {
   }
 }
 
+TEST_F(SearchFile, MayBeLookedAtWhileItRuns) {
+  EXPECT_THROW(read_search(file_), Error);
+  RecordedSearch search(file_, options("asha", {{"max_t", 27}}));
+  run(search, 3, 20);
+  std::ofstream(file_, std::ios::app) << "0123 a line that is being written";
+  const auto size = std::filesystem::file_size(file_);
+  const Search seen = read_search(file_);
+  EXPECT_EQ(std::filesystem::file_size(file_), size);
+  EXPECT_EQ(seen.counts(), search.search().counts());
+  EXPECT_EQ(seen.best(), search.search().best());
+  ASSERT_EQ(seen.trials().size(), search.search().trials().size());
+  for (std::size_t i = 0; i < seen.trials().size(); ++i)
+    EXPECT_EQ(to_json(seen.trials()[i]), to_json(search.search().trials()[i]));
+}
+
 TEST_F(SearchFile, FailedTrialsAreTriedAgainAndThenGivenUp) {
   SearchOptions wanted = options("fifo", Json::object(), 1);
   wanted.max_failures = 1;

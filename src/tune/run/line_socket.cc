@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "ronde/base/error.h"
+#include "ronde/tune/detail/result_line.h"
 
 namespace ronde::tune {
 namespace {
@@ -31,6 +32,10 @@ bool LineSocket::send(const nlohmann::json& message) {
     sent += static_cast<std::size_t>(put);
   }
   return true;
+}
+
+void LineSocket::hang_up() {
+  ::shutdown(descriptor_.get(), SHUT_RDWR);
 }
 
 // False: nothing was read, since the other end is gone or (with MSG_DONTWAIT) nothing has come; errno is 0 for the
@@ -66,8 +71,8 @@ std::optional<nlohmann::json> LineSocket::take() {
     return {};
   }
   const std::string_view line = std::string_view(text_).substr(taken_, end - taken_);
-  nlohmann::json message = nlohmann::json::parse(line, nullptr, false);
-  if (!message.is_object()) throw Error::bad_input("'{}' is not a message", line.substr(0, 200));
+  auto message = parse_result_line(line);
+  if (!message) throw Error::bad_input("'{}' is not a message", line.substr(0, 200));
   taken_ = end + 1;
   if (taken_ > kRead) {
     text_.erase(0, taken_);

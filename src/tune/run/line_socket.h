@@ -29,7 +29,8 @@ class LineSocket {
   std::optional<nlohmann::json> take();
 
   int descriptor() const { return descriptor_.get(); }
-  void close() { descriptor_.close(); }
+  // The other end reads that this one is gone, whoever else has a copy of it.
+  void hang_up();
 
  private:
   bool read_some(int flags);

@@ -272,9 +272,9 @@ class Run {
   // ---------------------------------------------------------------------------------------------------------
 
   void end_all_trials() {
+    stop_busy_workers();
     for (Slot& slot : slots_)
       if (slot.trial >= 0) {
-        kill(slot);
         search_.ended(slot.trial);
         files_.end(std::exchange(slot.trial, -1));
       }
@@ -286,23 +286,37 @@ class Run {
     return how;
   }
 
+  // One in the middle of a trial will not read what is said to it, but may notice that its socket is closed.
+  void stop_busy_workers() {
+    const auto is_busy = [](const Slot& slot) { return slot.pid >= 0 && slot.trial >= 0; };
+    for (Slot& slot : slots_)
+      if (is_busy(slot)) slot.socket.hang_up();
+    const auto until = Clock::now() + options_.grace;
+    for (Slot& slot : slots_)
+      if (is_busy(slot)) await_end(slot, until);
+  }
+
   void end_workers() {
     for (Slot& slot : slots_)
       if (slot.pid >= 0 && slot.trial < 0) slot.socket.send({{"op", "exit"}});
+    stop_busy_workers();
     const auto until = Clock::now() + kGrace;
-    for (Slot& slot : slots_) {
-      if (slot.pid < 0) continue;
-      // One in the middle of a trial will not read what is said to it.
-      while (slot.trial < 0 && Clock::now() < until) {
-        int status = 0;
-        if (::waitpid(slot.pid, &status, WNOHANG) != 0) {
-          slot.pid = -1;
-          break;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (Slot& slot : slots_)
+      if (slot.pid >= 0) await_end(slot, until);
+  }
+
+  // Kills what has not ended by then.
+  void await_end(Slot& slot, Clock::time_point until) {
+    while (Clock::now() < until) {
+      int status = 0;
+      if (::waitpid(slot.pid, &status, WNOHANG) != 0) {
+        slot.pid = -1;
+        slot.socket = LineSocket();
+        return;
       }
-      kill(slot);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
+    kill(slot);
   }
 
   void show(bool is_end) {

@@ -27,6 +27,8 @@ struct RunOptions {
   std::chrono::nanoseconds time_budget{0};    // of the search; 0: none
   // The batch system's limit: the search ends in time and is to be continued. 0: none.
   std::chrono::nanoseconds deadline{0};
+  // What a process in the middle of a trial gets at the end, after its socket has been closed, before it is killed.
+  std::chrono::nanoseconds grace{0};
   // Starts a process. Called again for one that has died. REQUIRES: it ends when its socket closes.
   std::function<WorkerProcess(int slot)> start_worker;
   // Criteria of the program's own: whether a trial ends, or, for an empty result, whether the whole search does.

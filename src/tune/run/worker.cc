@@ -88,7 +88,7 @@ void serve(LineSocket& search, const MakeTrainable& make) {
   }
 }
 
-WorkerProcess fork_worker(const MakeTrainable& make) {
+WorkerProcess fork_process(const std::function<void(LineSocket& search)>& body) {
   auto [mine, theirs] = socket_pair();
   const pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) throw Error::system(errno, "a process that runs trials cannot be started");
@@ -98,13 +98,17 @@ WorkerProcess fork_worker(const MakeTrainable& make) {
     mine.close();
     LineSocket search(std::move(theirs));
     try {
-      serve(search, make);
+      body(search);
       ::_exit(0);
     } catch (...) {
       ::_exit(1);
     }
   }
   return {child, std::move(mine)};
+}
+
+WorkerProcess fork_worker(const MakeTrainable& make) {
+  return fork_process([&](LineSocket& search) { serve(search, make); });
 }
 
 }  // namespace ronde::tune

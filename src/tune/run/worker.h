@@ -47,6 +47,9 @@ using MakeTrainable = std::function<std::unique_ptr<Trainable>()>;
 // Runs trials until the search says that there are no more, or is gone.
 void serve(LineSocket& search, const MakeTrainable& make);
 
+// A child of this process, in which `body` gets the socket that leads here. It dies with this process.
+WorkerProcess fork_process(const std::function<void(LineSocket& search)>& body);
+
 // A child of this process that does so: for RunOptions::start_worker. REQUIRES: this process has one thread, or the
 // trainable uses nothing that the others hold.
 WorkerProcess fork_worker(const MakeTrainable& make);
