@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ronde/models/model.h"
@@ -17,6 +18,9 @@ struct ModelEntry {
   // The network of options.name, with fresh weights from torch's generator. Sizes have been checked.
   // FAILS WITH: BadInput for an input that is too small.
   std::function<std::shared_ptr<Network>(const ModelOptions& options)> make = {};
+  // Further names, of a family without an end; none: there are none. Names that some entry lists come first.
+  std::function<bool(std::string_view name)> accepts = {};
+  std::string further = {};    // these names for people: "resnetN (N = 6n+2)"
   bool takes_filters = false;  // model.filters
   bool has_blocks = false;     // that model.recompute can run again
 };

@@ -31,8 +31,12 @@ ModelEntry find_entry(const std::string& name, Entries more) {
   if (is_torchscript(name)) return torchscript_entry(name);
   for (ModelEntry& entry : all_entries(more))
     if (std::ranges::find(entry.names, name) != entry.names.end()) return std::move(entry);
-  const auto names = model_names(more);
+  for (ModelEntry& entry : all_entries(more))
+    if (entry.accepts && entry.accepts(name)) return std::move(entry);
+  auto names = model_names(more);
   const auto near = nearest(name, names);
+  for (const ModelEntry& entry : all_entries(more))
+    if (!entry.further.empty()) names.push_back(entry.further);
   throw Error::bad_input("unknown model '{}'{}; choose one of {}", name,
                          near ? fmt::format(" (did you mean {}?)", *near) : std::string(), join(names, ", "));
 }

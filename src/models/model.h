@@ -33,7 +33,8 @@ struct ModelEntry;  // entry.h
 //   resnet50-goyal               begins as Goyal et al. have it: residual blocks as identities (the last norm of each
 //   is
 //                                zero), and a head whose weights are small
-//   resnet20|32|44|56|110        the CIFAR form of He et al., shortcuts without parameters
+//   resnet20|32|44|56|110        the CIFAR form of He et al., shortcuts without parameters; of any depth 6n+2 from 8 to
+//                                1202: resnet38. Where a depth is ImageNet's too (50, 152): resnet50-cifar
 //   resnet50-bigearthnet         biases, and a head on 2 x 2 features
 //   unet                         a class for each pixel
 //   lstm                         reads the rows of an image one after the other
@@ -46,6 +47,11 @@ struct ModelEntry;  // entry.h
 // positive, recompute for a network without blocks.
 std::shared_ptr<Network> make_model(const ModelOptions& options, std::span<const ModelEntry> more = {});
 
+// ImageNet's network of 50 or 152 layers on small pictures, where there is one of that depth for them: a sentence that
+// says so. Empty for any other. Pure.
+std::string other_network_of(const ModelOptions& options);
+
+// All that have names of their own; of families without an end the usual ones.
 std::vector<std::string> model_names(std::span<const ModelEntry> more = {});
 // Those that take `recompute`.
 std::vector<std::string> model_names_with_blocks(std::span<const ModelEntry> more = {});

@@ -36,6 +36,9 @@ TEST(Model, HasAsManyParametersAsPublished) {
       {{.name = "resnet44"}, 658'586},
       {{.name = "resnet56"}, 853'018},
       {{.name = "resnet110"}, 1'727'962},
+      {{.name = "resnet50-cifar"}, 755'802},
+      {{.name = "resnet8"}, 75'290},
+      {{.name = "resnet1202"}, 19'421'274},
       {{.name = "resnet18-cifar"}, 11'173'962},
       {{.name = "resnet50-bigearthnet", .classes = 43, .channels = 12, .height = 120, .width = 120}, 23'915'115},
       {{.name = "unet", .classes = 1}, 31'037'633},
@@ -45,6 +48,49 @@ TEST(Model, HasAsManyParametersAsPublished) {
   };
   for (const Published& model : all)
     EXPECT_EQ(count_parameters(*make_model(model.options)), model.parameters) << model.options.name;
+}
+
+// Of 6n+2 layers: what the stem, three stages of 2n convolutions of 3 x 3 and the head add up to.
+struct CifarCounts {
+  std::int64_t parameters = 0, products = 0;
+};
+CifarCounts cifar_counts(std::int64_t layers) {
+  const std::int64_t blocks = (layers - 2) / 6;
+  CifarCounts counts;
+  const auto convolution = [&](std::int64_t in, std::int64_t out, std::int64_t side) {
+    counts.parameters += in * out * 9 + 2 * out;  // and its norm
+    counts.products += in * out * 9 * side * side;
+  };
+  convolution(3, 16, 32);
+  for (std::int64_t stage = 0, in = 16, out = 16, side = 32; stage < 3; ++stage, out *= 2, side /= 2)
+    for (std::int64_t i = 0; i < 2 * blocks; ++i) convolution(std::exchange(in, out), out, side);
+  counts.parameters += 64 * 10 + 10;
+  counts.products += 64 * 10;
+  return counts;
+}
+
+TEST(Model, CifarResNetsAreOfAnyDepth) {
+  for (const std::int64_t layers : {8, 14, 20, 26, 32, 38, 44, 50, 56, 62, 110, 152, 164}) {
+    const std::string name = fmt::format("resnet{}-cifar", layers);
+    const auto network = make_model({.name = name});
+    const CifarCounts counts = cifar_counts(layers);
+    EXPECT_EQ(count_parameters(*network), counts.parameters) << name;
+    if (layers != 50 && layers != 152) {
+      EXPECT_EQ(count_parameters(*make_model({.name = fmt::format("resnet{}", layers)})), counts.parameters) << name;
+    }
+    const LayerCost whole = total(costs(*network, {3, 32, 32}, 1));  // norms and the like are little beside products
+    EXPECT_NEAR(static_cast<double>(whole.flops) / (2.0 * static_cast<double>(counts.products)), 1, 0.05) << name;
+  }
+}
+
+TEST(Model, OfTwoNetworksOfOneDepthItSaysWhichItIs) {
+  EXPECT_EQ(other_network_of({.name = "resnet50"}),
+            "model.name = resnet50 is the network for pictures of ImageNet's size; that of as many layers for small "
+            "pictures, with far fewer parameters, is resnet50-cifar");
+  EXPECT_NE(other_network_of({.name = "resnet152", .height = 64, .width = 64}), "");
+  EXPECT_EQ(other_network_of({.name = "resnet50", .height = 224, .width = 224}), "");
+  for (const char* name : {"resnet50-cifar", "resnet56", "resnet18", "resnet50-goyal", "mlp"})
+    EXPECT_EQ(other_network_of({.name = name}), "") << name;
 }
 
 TEST(Model, TransformerHasAsManyParametersAsViTTiny) {
@@ -187,6 +233,8 @@ TEST(Model, UnknownNameSuggestsTheNearest) {
   EXPECT_NE(failure({.name = "resnt50"}).find("unknown model 'resnt50' (did you mean resnet50?); choose one of mlp"),
             std::string::npos);
   EXPECT_EQ(failure({.name = "a-quite-different-thing"}).find("did you mean"), std::string::npos);
+  for (const char* name : {"resnet45", "resnet2", "resnet1208", "resnet18-cifa", "resnet-cifar", "resnet34-cifar"})
+    EXPECT_NE(failure({.name = name}).find(", resnetN-cifar for any N = 6n+2"), std::string::npos) << name;
 }
 
 TEST(Model, RefusesSizesThatCannotBe) {

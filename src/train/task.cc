@@ -160,6 +160,21 @@ void check_output(const Task& task, const TrainingOptions& options, torch::Devic
                            c10::str(torch::IntArrayRef(expected)));
 }
 
+models::ModelOptions model_options(const TrainingOptions& options, const data::SampleKind& kind,
+                                   models::NormFactory norm) {
+  return {.name = options.model.name,
+          .classes = kind.classes,
+          .channels = kind.channels,
+          .height = kind.height,
+          .width = kind.width,
+          .filters = options.model.filters,
+          .conv_bias = options.model.conv_bias,
+          .recompute = options.model.recompute,
+          .norm = std::move(norm),
+          .input = kind.shape(),
+          .output = output_shape(kind)};
+}
+
 }  // namespace
 
 Task make_task(const Session& session) {
@@ -174,18 +189,7 @@ Task make_task(const Session& session) {
     task.has_norms = true;
     return make(channels);
   };
-  task.network = models::make_model({.name = options.model.name,
-                                     .classes = kind.classes,
-                                     .channels = kind.channels,
-                                     .height = kind.height,
-                                     .width = kind.width,
-                                     .filters = options.model.filters,
-                                     .conv_bias = options.model.conv_bias,
-                                     .recompute = options.model.recompute,
-                                     .norm = norm,
-                                     .input = kind.shape(),
-                                     .output = output_shape(kind)},
-                                    session.registry().models);
+  task.network = models::make_model(model_options(options, kind, norm), session.registry().models);
   task.network->to(session.device());
   const bool pictures = kind.shape().size() == 3;
   task.channels_last = options.model.channels_last && pictures && has_convolutions(*task.network);

@@ -8,6 +8,7 @@
 #include "ronde/base/text/text.h"
 #include "ronde/base/text/units.h"
 #include "ronde/data/training/preparation.h"
+#include "ronde/models/model.h"
 #include "ronde/parallel/arena.h"
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
@@ -59,6 +60,13 @@ void require_all_used(const Session& session, const Task& task, const Log& log) 
   if (!told.empty() && session.rank() == 0) log.info("{}", join(told, "; "));
 }
 
+void say_other_network(const Session& session, const Task& task, const Log& log) {
+  const data::SampleKind kind = task.samples->kind();
+  const std::string other =
+      models::other_network_of({.name = session.options().model.name, .height = kind.height, .width = kind.width});
+  if (!other.empty() && session.rank() == 0) log.info("{}", other);
+}
+
 Mixing mixing_of(const Session& session, const Task& task) {
   const TrainingOptions& options = session.options();
   const std::int64_t batch = std::min(options.batch, task.samples->size());
@@ -90,6 +98,7 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       tested_(!task_.validation) {
   require_batch(session, task_);
   require_all_used(session, task_, log);
+  say_other_network(session, task_, log);
   trace_job(session, task_);
   position_.seed = session.options().seed;
 }

@@ -73,7 +73,7 @@ def test_what_the_recipes_are_after_is_said(ronde):
         assert "Short version" in header and re.search("GPU|two cores|Xeon", header), header
 
 
-@pytest.mark.parametrize("depth", ["resnet20", "resnet32", "resnet44", "resnet110", "resnet50"])
+@pytest.mark.parametrize("depth", ["resnet20", "resnet32", "resnet44", "resnet110", "resnet50-cifar", "resnet50"])
 def test_depths_of_cifar_resnets(short_run, depth):
     job, log = short_run("cifar10-resnet", "--set", f"model.name={depth}", "--set", "train.epochs=3",
                          "--set", "schedule.milestones=2", "--set", "checkpoint.every=0")  # fmt: skip
