@@ -115,6 +115,17 @@ def runs_go_on_with_the_same_bits():
     assert (result.steps, result.stopped) == (8, "finished")
 
 
+def a_fresh_start_puts_old_checkpoints_aside():
+    _, result = trained("again")
+    assert result.steps == 8
+    _, result = trained("again", checkpoint__resume="none", train__steps=3)
+    assert result.steps == 3
+    kept = sorted(str(path.relative_to(folder)) for path in folder.glob("again/checkpoints*/step-*"))
+    assert kept == ["again/checkpoints.1/step-00000008", "again/checkpoints/step-00000003"], kept
+    _, result = trained("again", train__steps=4)
+    assert result.steps == 4
+
+
 def networks_meet_now_and_then():
     trainer, _ = trained("local", train__sync_every=3)
     mine = torch.cat([one.flatten() for one in trainer.network.parameters()]).detach()
@@ -196,7 +207,8 @@ def errors_say_what_is_wrong():
 
 def test_one_rank(on_train_ranks):
     on_train_ranks(
-        1, weights_are_those_of_one_process, runs_go_on_with_the_same_bits, callbacks_hear_and_stop,
+        1, weights_are_those_of_one_process, runs_go_on_with_the_same_bits,
+        a_fresh_start_puts_old_checkpoints_aside, callbacks_hear_and_stop,
         evaluations_count_each_sample_once, it_stops_at_the_target_and_for_want_of_progress,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -102,6 +103,7 @@ class Checkpointer:
                 found = self._find(os.fspath(source), accept_differences)
                 if found:
                     self._load(found)
+                self._put_aside(found["step"] if found else -1)
             except Exception as error:  # the others wait to hear of it
                 failure = error
         told = (bool(found), str(failure) if failure else "", found and _facts(found))
@@ -129,7 +131,7 @@ class Checkpointer:
         if self._settings is not None and fields["settings"]:
             refused, _ = _core.train.differences(path, self._settings, _size())
             if refused and not accept_differences:
-                raise ValueError(refused)
+                raise ValueError(f"{refused}\n(in a program: settings={{'output.dir': ...}} and so on)")
         fields["path"] = path
         return fields
 
@@ -146,6 +148,19 @@ class Checkpointer:
             if not state and name not in plain:
                 raise ValueError(f"checkpoint {fields['path']} has no '{name}': it was written without one")
             thing.load_state_dict(state | plain.get(name, {}))
+
+    # A training that starts anew, or from an older checkpoint, comes to steps that there are checkpoints of, which would
+    # pass for its own.
+    def _put_aside(self, last_step: int) -> None:
+        newer = [path for path in self.folder.glob("step-" + 8 * "[0-9]") if int(path.name[5:]) > last_step]
+        if not newer:
+            return
+        numbers = itertools.count(1)
+        aside = next(path for number in numbers if not (path := pathlib.Path(f"{self.folder}.{number}")).exists())
+        aside.mkdir()
+        for path in newer:
+            path.rename(aside / path.name)
+        print(f"checkpoints of later steps from an earlier training were moved to {aside}", file=sys.stderr)
 
     def _share(self) -> None:
         if _size() == 1:
