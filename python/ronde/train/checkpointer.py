@@ -149,7 +149,7 @@ class Checkpointer:
                 raise ValueError(f"checkpoint {fields['path']} has no '{name}': it was written without one")
             thing.load_state_dict(state | plain.get(name, {}))
 
-    # A training that starts anew, or from an older checkpoint, comes to steps that there are checkpoints of, which would
+    # A training that starts anew, or from an older checkpoint, comes to steps that others were kept of, which would
     # pass for its own.
     def _put_aside(self, last_step: int) -> None:
         newer = [path for path in self.folder.glob("step-" + 8 * "[0-9]") if int(path.name[5:]) > last_step]
