@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "ronde/train/loop/results.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/session.h"
-#include "ronde/train/task.h"
 
 namespace ronde::train {
 

@@ -1,260 +1,71 @@
-#include "ronde/train/task.h"
-
-#include <filesystem>
+// The main function of a program for a task of one's own.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ronde/base/error.h"
+#include "ronde/base/settings/arguments.h"
+#include "ronde/base/settings/environment.h"
+#include "ronde/base/system/run_main.h"
 #include "ronde/base/text/text.h"
-#include "ronde/data/augment/augment.h"
-#include "ronde/models/model.h"
-#include "ronde/models/weights.h"
-#include "ronde/parallel/sync_batch_norm.h"
-#include "ronde/trace/span.h"
-#include "ronde/trace/span_names.h"
-#include "ronde/train/input/input.h"
+#include "ronde/train/job.h"
+#include "ronde/train/recipes.h"
+#include "ronde/train/task.h"
 
 namespace ronde::train {
 namespace {
 
-models::NormFactory norm_of(const Session& session) {
-  const std::string name = session.options().model.norm;
-  if (name == "none") return models::no_norm();
-  if (name == "batch") return models::batch_norm();
-  return [group = session.world()](std::int64_t channels) {
-    return torch::nn::AnyModule(parallel::SyncBatchNorm(channels, group));
+// What a task wants, as a recipe that any other overrides.
+Settings::Recipe recipe_of(const UserTask& task) {
+  std::map<std::string, std::string> settings = {{"data.name", task.name}, {"model.name", task.name}};
+  if (task.loss || !task.measures.empty()) settings["train.loss"] = task.name;
+  for (const auto& [key, text] : task.settings) settings[key] = text;
+  Settings::Recipe recipe{.name = task.name};
+  for (const auto& [key, text] : settings) recipe.text += fmt::format("{} = \"{}\"\n", key, text);
+  return recipe;
+}
+
+int run(const UserTask& task, std::span<const char* const> all) {
+  const Arguments arguments = read_arguments(all.subspan(1));
+  auto registry = std::make_shared<Registry>();
+  add_task(*registry, task);
+  const Environment environment = Environment::of_process();
+  const auto log_of = [](const Settings& settings) {
+    return Log({.level = parse_log_level(settings.get<"log.level">())});
   };
-}
-
-bool has_convolutions(const torch::nn::Module& network) {
-  for (const auto& parameter : network.parameters())
-    if (parameter.dim() == 4) return true;
-  return false;
-}
-
-models::LossOptions loss_of(const TrainingOptions& asked, data::Target target) {
-  models::LossOptions options{.label_smoothing = asked.label_smoothing, .sum = true};
-  if (target == data::Target::Labels) options.kind = "multi-label";
-  const bool numbers = target == data::Target::Input || target == data::Target::Values;
-  if (numbers) options.kind = "reconstruction";
-  if (numbers && options.label_smoothing > 0)
-    throw Error::bad_input("train.label_smoothing is {}, but data.target = {} has no labels to smooth",
-                           options.label_smoothing, data::name(target));
-  return options;
-}
-
-// What a network is to give for one sample.
-std::vector<std::int64_t> output_shape(const data::SampleKind& kind) {
-  if (kind.target == data::Target::Mask) return {kind.classes, kind.height, kind.width};
-  if (kind.target == data::Target::Input) return kind.shape();
-  if (kind.target == data::Target::Values) return kind.values_shape;
-  return {kind.classes};
-}
-
-// Copied to the device, which a trace shows; where there is none, as it is.
-torch::Tensor on(torch::Device device, const torch::Tensor& host) {
-  if (device.is_cpu()) return host;
-  RONDE_SPAN("copy to device", "copy", {{"bytes", host.nbytes()}});
-  return host.to(device);
-}
-
-torch::Tensor features(float* first, data::Range part, const data::SampleKind& kind) {
-  const auto size = with_samples(part.size(), kind.shape());
-  if (kind.layout == data::Layout::ChannelsFirst) return torch::from_blob(first, size, torch::kFloat32);
-  const std::vector<std::int64_t> strides = {kind.channels * kind.height * kind.width, 1, kind.width * kind.channels,
-                                             kind.channels};
-  return torch::from_blob(first, size, strides, torch::kFloat32);
-}
-
-// Pictures that came as bytes, finished on the host, channels last as they came. Unmixed.
-torch::Tensor augmented(const data::Batch& batch, data::Range part) {
-  const data::SampleKind& kind = batch.facts().kind;
-  data::AugmentOptions augment = data::AugmentOptions::of(kind, part.size());
-  augment.layout = data::Layout::ChannelsLast;
-  const auto begin = static_cast<std::size_t>(part.begin);
-  std::vector<data::Augmentation> augmentations(static_cast<std::size_t>(part.size()));
-  for (std::size_t i = 0; i < augmentations.size(); ++i) {
-    augmentations[i] = batch.augmentations()[begin + i];
-    augmentations[i].share = 1;
+  const auto& words = arguments.words;
+  if (words.size() == 2 && words[0] == "eval")
+    return run_evaluation(words[1], arguments.flags, environment,
+                          log_of(Settings::load(environment, std::span(arguments.flags))), registry);
+  if (words.size() > 1)
+    throw Error::bad_input("unknown argument '{}'; usage: {} [RECIPE] [--SETTING VALUE ...], or {} eval CHECKPOINT",
+                           words[1], all[0], all[0]);
+  Settings::Recipe recipe = recipe_of(task);
+  if (!words.empty()) {
+    Settings::Recipe chosen = find_recipe(words[0]);
+    chosen.bases.insert(chosen.bases.begin(), std::move(recipe));
+    recipe = std::move(chosen);
   }
-  torch::Tensor values = torch::empty({part.size(), kind.channels, kind.height, kind.width},
-                                      torch::TensorOptions().memory_format(torch::MemoryFormat::ChannelsLast));
-  data::augment_pictures(augment, batch.features8().data() + begin * kind.values(), augmentations.data(),
-                         values.data_ptr());
-  return values;
-}
-
-// Parameters whose names match one of the patterns keep their values.
-void freeze(torch::nn::Module& network, const std::string& patterns) {
-  if (trim(patterns).empty()) return;
-  bool any = false;
-  for (const auto piece : split(patterns, ',')) {
-    const auto pattern = trim(piece);
-    std::int64_t found = 0;
-    for (auto& item : network.named_parameters()) {
-      if (!matches(pattern, item.key())) continue;
-      item.value().requires_grad_(false);
-      ++found;
-    }
-    if (found == 0)
-      throw Error::bad_input("model.freeze: no parameter of the network matches '{}'; the first is '{}'", pattern,
-                             network.named_parameters().keys().front());
-  }
-  for (const torch::Tensor& parameter : network.parameters()) any |= parameter.requires_grad();
-  if (!any) throw Error::bad_input("model.freeze is '{}', which leaves no parameter to train", patterns);
-}
-
-// A user's loss gives a number for each sample, or their mean; ours are sums. A share of a batch may be empty, of which
-// no mean is a number.
-models::Loss summed(models::Loss loss) {
-  return [loss = std::move(loss)](const torch::Tensor& output, const torch::Tensor& target) {
-    const std::int64_t samples = output.size(0);
-    if (samples == 0) return output.sum();
-    const torch::Tensor found = loss(output, target);
-    if (found.dim() == 0) return found * samples;
-    if (found.sizes() == torch::IntArrayRef{samples}) return found.sum();
-    throw Error::bad_input("the loss must give a number for each of the {} samples, or their mean, but it has shape {}",
-                           samples, c10::str(found.sizes()));
-  };
-}
-
-void set_losses(Task& task, const TrainingOptions& asked, const Registry& registry) {
-  models::LossOptions options = loss_of(asked, task.target());
-  const LossEntry* own = find_loss(registry, asked.loss);
-  if (own) task.measures = own->measures;
-  if (own && own->loss) {
-    if (options.label_smoothing > 0)
-      throw Error::bad_input("train.label_smoothing has no effect on train.loss = {}; remove it", own->name);
-    task.own_loss = true;
-    task.loss = task.plain_loss = summed(own->loss);
-    return;
-  }
-  task.loss = models::make_loss(options);
-  task.smoothed = std::exchange(options.label_smoothing, 0) > 0;
-  task.plain_loss = models::make_loss(options);
-}
-
-// Tried on one sample of zeros: so it is known of any network, before the data of a long job are read.
-torch::Tensor output_of_zeros(models::Network& network, const data::SampleKind& kind, const TrainingOptions& options,
-                              torch::Device device) {
-  const torch::NoGradGuard no_grad;
-  network.eval();
-  try {
-    const auto output = network.forward(torch::zeros(with_samples(1, kind.shape()), torch::device(device)));
-    network.train();
-    return output;
-  } catch (const c10::Error& error) {
-    const std::string all = error.what_without_backtrace();
-    throw Error::bad_input("model.name = {} cannot take samples of {}: {}", options.model.name,
-                           data::shape_text(kind.shape()), split(all, '\n').front());
-  }
-}
-
-// What a loss of the user's takes is the user's affair.
-void check_output(const Task& task, const TrainingOptions& options, torch::Device device) {
-  const data::SampleKind kind = task.samples->kind();
-  const torch::Tensor output = output_of_zeros(*task.network, kind, options, device);
-  const auto expected = output_shape(kind);
-  if (!task.own_loss && output.sizes().slice(1) != torch::IntArrayRef(expected))
-    throw Error::bad_input("model.name = {} gives {} numbers per sample, but data.target = {} needs {}",
-                           options.model.name, c10::str(output.sizes().slice(1)), data::name(kind.target),
-                           c10::str(torch::IntArrayRef(expected)));
-}
-
-models::ModelOptions model_options(const TrainingOptions& options, const data::SampleKind& kind,
-                                   models::NormFactory norm) {
-  return {.name = options.model.name,
-          .classes = kind.classes,
-          .channels = kind.channels,
-          .height = kind.height,
-          .width = kind.width,
-          .filters = options.model.filters,
-          .conv_bias = options.model.conv_bias,
-          .recompute = options.model.recompute,
-          .norm = std::move(norm),
-          .input = kind.shape(),
-          .output = output_shape(kind)};
+  const auto settings = Settings::load(environment, std::span(arguments.flags), recipe);
+  return run_training(settings, log_of(settings), registry);
 }
 
 }  // namespace
 
-Task make_task(const Session& session) {
-  RONDE_SPAN(trace::span_names::kLoad);
-  const TrainingOptions& options = session.options();
-  data::Parts parts = open_data(session);
-  Task task{
-      .samples = std::move(parts.train), .validation = std::move(parts.validation), .held_out = std::move(parts.test)};
-  const data::SampleKind kind = task.samples->kind();
-  torch::manual_seed(options.seed);
-  const auto norm = [&task, make = norm_of(session)](std::int64_t channels) {
-    task.has_norms = true;
-    return make(channels);
-  };
-  task.network = models::make_model(model_options(options, kind, norm), session.registry().models);
-  task.network->to(session.device());
-  const bool pictures = kind.shape().size() == 3;
-  task.channels_last = options.model.channels_last && pictures && has_convolutions(*task.network);
-  if (task.channels_last) models::to_channels_last(*task.network);
-  freeze(*task.network, options.model.freeze);
-  set_losses(task, options, session.registry());
-  check_output(task, options, session.device());
-  return task;
+void add_task(Registry& registry, const UserTask& task) {
+  if (task.name.empty() || !task.network || !task.samples)
+    throw Error::bad_input("a task needs a name, a network and samples");
+  registry.models.push_back({.names = {task.name}, .make = task.network});
+  registry.datasets.push_back({.name = task.name, .samples = task.samples, .arrays = task.arrays});
+  if (task.loss || !task.measures.empty())
+    registry.losses.push_back({.name = task.name, .loss = task.loss, .measures = task.measures});
 }
 
-std::vector<torch::Tensor> Task::trained() const {
-  std::vector<torch::Tensor> some;
-  for (const torch::Tensor& parameter : network->parameters())
-    if (parameter.requires_grad()) some.push_back(parameter);
-  return some;
-}
-
-void load_first_weights(const Session& session, Task& task) {
-  const std::filesystem::path file = session.options().model.weights;
-  if (file.empty() || session.rank() != 0) return;
-  if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
-    throw Error::bad_input("model.weights: {} does not exist", file.string());
-  const std::int64_t classes = task.samples->kind().classes;
-  const auto fresh = models::load_weights_for(classes, *task.network, file);
-  if (fresh.empty()) return;
-  const Log log({.level = session.options().log_level});
-  log.info("model.weights: {} begin with random values: {} has them for another number of classes than {}",
-           join(fresh, ", "), file.string(), classes);
-}
-
-std::vector<std::int64_t> with_samples(std::int64_t samples, const data::Shape& shape) {
-  std::vector<std::int64_t> all = {samples};
-  all.insert(all.end(), shape.begin(), shape.end());
-  return all;
-}
-
-data::Shape target_shape(const data::SampleKind& kind) {
-  switch (kind.target) {
-    case data::Target::Class: return {};
-    case data::Target::Labels: return {kind.classes};
-    case data::Target::Mask: return {kind.height, kind.width};
-    case data::Target::Input: return kind.shape();
-    case data::Target::Values: break;
-  }
-  return kind.values_shape;
-}
-
-Samples samples_of(const data::Batch& batch, data::Range part, const Task& task, torch::Device device) {
-  const data::SampleKind& kind = batch.facts().kind;
-  // The part's share of what lies one sample after the other.
-  const auto share = [&](auto all, std::size_t each) {
-    return all.data() + part.begin * static_cast<std::int64_t>(each);
-  };
-  Samples samples;
-  samples.inputs =
-      on(device, kind.u8 ? augmented(batch, part) : features(share(batch.features(), kind.values()), part, kind));
-  if (task.channels_last) samples.inputs = samples.inputs.contiguous(torch::MemoryFormat::ChannelsLast);
-  const auto shape = with_samples(part.size(), target_shape(kind));
-  if (kind.target == data::Target::Input)
-    samples.targets = samples.inputs;
-  else if (kind.flag_values() > 0)
-    samples.targets = on(device, torch::from_blob(share(batch.flags(), kind.flag_values()), shape, torch::kFloat32));
-  else
-    samples.targets = on(device, torch::from_blob(share(batch.classes(), kind.class_values()), shape, torch::kInt64));
-  return samples;
+int run_task(const UserTask& task, int count, const char* const* words) {
+  return run_main(task.name, [&] { return run(task, {words, static_cast<std::size_t>(count)}); });
 }
 
 }  // namespace ronde::train

@@ -14,10 +14,10 @@
 #include "ronde/train/loop/learner.h"
 #include "ronde/train/loop/time_limit.h"
 #include "ronde/train/loop/training_stream.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/session.h"
 #include "ronde/train/session/interrupt.h"
 #include "ronde/train/session/trace_facts.h"
-#include "ronde/train/task.h"
 
 namespace ronde::train {
 

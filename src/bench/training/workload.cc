@@ -9,8 +9,8 @@
 #include "ronde/data/dataset.h"
 #include "ronde/data/pipeline.h"
 #include "ronde/models/model.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/plugin/load_plugins.h"
-#include "ronde/train/task.h"
 
 namespace ronde::bench::detail {
 namespace {

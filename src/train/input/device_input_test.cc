@@ -14,7 +14,7 @@
 #include "ronde/data/stored_source.h"
 #include "ronde/device/device.h"
 #include "ronde/train/input/mixup.h"
-#include "ronde/train/task.h"
+#include "ronde/train/loop/training_task.h"
 
 namespace ronde::train {
 namespace {

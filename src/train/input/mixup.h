@@ -6,8 +6,8 @@
 
 #include "ronde/data/order/batch_plan.h"
 #include "ronde/data/sample_kind.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/options.h"
-#include "ronde/train/task.h"
 
 namespace ronde::train {
 

@@ -15,11 +15,11 @@
 #include "ronde/train/loop/step_batch.h"
 #include "ronde/train/loop/step_numbers.h"
 #include "ronde/train/loop/totals.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/precision.h"
 #include "ronde/train/precision/step_scaling.h"
 #include "ronde/train/schedule.h"
 #include "ronde/train/session.h"
-#include "ronde/train/task.h"
 
 namespace ronde::train {
 

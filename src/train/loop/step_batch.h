@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "ronde/data/batch.h"
-#include "ronde/train/task.h"
+#include "ronde/train/loop/training_task.h"
 
 namespace ronde::train {
 

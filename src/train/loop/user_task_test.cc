@@ -5,6 +5,7 @@
 
 #include "ronde/base/error.h"
 #include "ronde/train/input/device_input.h"
+#include "ronde/train/task.h"
 #include "ronde/train/trainer_testing.h"
 
 namespace ronde::train {

@@ -9,8 +9,8 @@
 #include "ronde/data/pipeline/stage_stats.h"
 #include "ronde/models/costs.h"
 #include "ronde/train/loop/arithmetic.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/train/session.h"
-#include "ronde/train/task.h"
 
 // What a trace tells besides times, for `ronde report`: metadata of a recorder, JSON texts. Nothing here is done
 // without a recorder.

@@ -1,4 +1,4 @@
-#include "ronde/train/task.h"
+#include "ronde/train/loop/training_task.h"
 #include "ronde/base/settings/settings.h"
 
 #include <functional>
