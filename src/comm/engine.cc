@@ -35,7 +35,7 @@ std::unique_ptr<detail::EngineCore> meet(std::unique_ptr<Bootstrap> bootstrap, E
                                          detail::EngineHooks hooks) {
   if (options.engine_cpus.empty())
     options.engine_cpus = Environment::of_process().get(kEngineCpusVariable).value_or("");
-  detail::raise_descriptor_limit();
+  support::raise_descriptor_limit();
   const int rank = bootstrap->rank();
   detail::Peers peers =
       detail::connect_peers(*bootstrap,

@@ -73,10 +73,10 @@ class Line {
 
   bool ready(short events, const Deadline& until) const {
     pollfd wait{socket_.get(), events, 0};
-    return poll(&wait, 1, detail::poll_time(until)) > 0 || !until.passed();
+    return poll(&wait, 1, support::poll_time(until)) > 0 || !until.passed();
   }
 
-  detail::CloforkDescriptor socket_;
+  support::CloforkDescriptor socket_;
   detail::MessageReader reader_;
   bool usable_ = true;
 };
@@ -160,8 +160,8 @@ class SingleRankBootstrap final : public Bootstrap {
 };
 
 FileDescriptor connect_socket(const std::string& address, const Deadline& until) {
-  FileDescriptor socket = detail::connect_unix(address, SOCK_STREAM, "the launcher ('ronde run')", until);
-  if (!detail::peer_is_ours(socket.get()))
+  FileDescriptor socket = support::connect_unix(address, SOCK_STREAM, "the launcher ('ronde run')", until);
+  if (!support::peer_is_ours(socket.get()))
     throw Error(Error::Kind::System, fmt::format("bootstrap: {} belongs to another user", address));
   return socket;
 }

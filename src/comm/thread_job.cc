@@ -48,7 +48,7 @@ void connect_node(std::vector<detail::Peers>& peers_by_rank, const std::vector<i
 }
 
 void open_endpoints(std::vector<detail::Peers>& peers_by_rank, std::vector<detail::Listening> listening) {
-  detail::Mesh::Options options{.job = peers_by_rank.front().job, .secret = detail::random_secret()};
+  detail::Mesh::Options options{.job = peers_by_rank.front().job, .secret = support::random_secret()};
   for (std::size_t rank = 0; rank < peers_by_rank.size(); ++rank) {
     options.rank = static_cast<int>(rank);
     peers_by_rank[rank].mesh = std::make_unique<detail::Mesh>(std::move(listening[rank].sockets), options);

@@ -132,19 +132,19 @@ std::string to_text(const Description& description) {
 }
 
 void write_description(std::string& bytes, const Description& description) {
-  put(bytes, description.operation);
-  put(bytes, description.dtype);
-  put(bytes, description.op);
-  put(bytes, description.compression);
-  put(bytes, description.on_gpu);
-  put(bytes, description.any_rows);
-  put(bytes, description.root);
-  put(bytes, description.prescale);
-  put(bytes, description.postscale);
-  put(bytes, description.order);
-  put(bytes, static_cast<std::uint32_t>(description.shape.dimensions()));
-  for (const std::int64_t extent : description.shape.extents()) put(bytes, extent);
-  put(bytes, static_cast<std::uint32_t>(description.text.size()));
+  support::put(bytes, description.operation);
+  support::put(bytes, description.dtype);
+  support::put(bytes, description.op);
+  support::put(bytes, description.compression);
+  support::put(bytes, description.on_gpu);
+  support::put(bytes, description.any_rows);
+  support::put(bytes, description.root);
+  support::put(bytes, description.prescale);
+  support::put(bytes, description.postscale);
+  support::put(bytes, description.order);
+  support::put(bytes, static_cast<std::uint32_t>(description.shape.dimensions()));
+  for (const std::int64_t extent : description.shape.extents()) support::put(bytes, extent);
+  support::put(bytes, static_cast<std::uint32_t>(description.text.size()));
   bytes += description.text;
 }
 
@@ -153,7 +153,7 @@ namespace {
 // Up to the last value that there is.
 template <class Enum>
 Enum take_enum(std::string_view& bytes, Enum last) {
-  const auto value = take<std::underlying_type_t<Enum>>(bytes, kWhat);
+  const auto value = support::take<std::underlying_type_t<Enum>>(bytes, kWhat);
   if (value > static_cast<std::underlying_type_t<Enum>>(last))
     throw Error(Error::Kind::Bug, fmt::format("{} holds an unknown value", kWhat));
   return static_cast<Enum>(value);
@@ -167,16 +167,16 @@ Description read_description(std::string_view& bytes) {
   description.dtype = take_enum(bytes, DType::Bool);
   description.op = take_enum(bytes, ReduceOp::Adasum);
   description.compression = take_enum(bytes, Compression::BF16);
-  description.on_gpu = take<std::uint8_t>(bytes, kWhat) != 0;
-  description.any_rows = take<std::uint8_t>(bytes, kWhat) != 0;
-  description.root = take<std::int32_t>(bytes, kWhat);
-  description.prescale = take<double>(bytes, kWhat);
-  description.postscale = take<double>(bytes, kWhat);
-  description.order = take<std::uint32_t>(bytes, kWhat);
-  std::vector<std::int64_t> extents(take<std::uint32_t>(bytes, kWhat) % (Shape::kMost + 1));
-  for (std::int64_t& extent : extents) extent = take<std::int64_t>(bytes, kWhat);
+  description.on_gpu = support::take<std::uint8_t>(bytes, kWhat) != 0;
+  description.any_rows = support::take<std::uint8_t>(bytes, kWhat) != 0;
+  description.root = support::take<std::int32_t>(bytes, kWhat);
+  description.prescale = support::take<double>(bytes, kWhat);
+  description.postscale = support::take<double>(bytes, kWhat);
+  description.order = support::take<std::uint32_t>(bytes, kWhat);
+  std::vector<std::int64_t> extents(support::take<std::uint32_t>(bytes, kWhat) % (Shape::kMost + 1));
+  for (std::int64_t& extent : extents) extent = support::take<std::int64_t>(bytes, kWhat);
   description.shape = Shape(extents);
-  description.text = take(bytes, take<std::uint32_t>(bytes, kWhat), kWhat);
+  description.text = support::take(bytes, support::take<std::uint32_t>(bytes, kWhat), kWhat);
   return description;
 }
 

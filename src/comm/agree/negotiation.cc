@@ -12,19 +12,19 @@ enum Tag : std::uint64_t { kName = 0, kId = 1, kSequence = 2 };
 
 void write_entry(std::string& bytes, const Proposal::Entry& entry) {
   if (!entry.name.empty()) {
-    put<std::uint64_t>(bytes, entry.name.size() << 2 | kName);
+    support::put<std::uint64_t>(bytes, entry.name.size() << 2 | kName);
     bytes += entry.name;
   } else if (entry.id != kNoId) {
-    put<std::uint64_t>(bytes, std::uint64_t{entry.id} << 2 | kId);
+    support::put<std::uint64_t>(bytes, std::uint64_t{entry.id} << 2 | kId);
   } else {
-    put<std::uint64_t>(bytes, entry.sequence << 2 | kSequence);
+    support::put<std::uint64_t>(bytes, entry.sequence << 2 | kSequence);
   }
 }
 
 Proposal::Entry read_entry(std::string_view& bytes) {
   Proposal::Entry entry;
-  const std::uint64_t word = take<std::uint64_t>(bytes, kWhat);
-  if ((word & 3) == kName) entry.name = take(bytes, word >> 2, kWhat);
+  const std::uint64_t word = support::take<std::uint64_t>(bytes, kWhat);
+  if ((word & 3) == kName) entry.name = support::take(bytes, word >> 2, kWhat);
   if ((word & 3) == kId) entry.id = static_cast<RequestId>(word >> 2);
   if ((word & 3) == kSequence) entry.sequence = word >> 2;
   return entry;
@@ -36,11 +36,11 @@ std::string write_proposal(const Proposal& proposal) {
   bool described = false;
   for (const auto& entry : proposal.entries) described = described || !entry.content.empty();
   std::string bytes;
-  put<std::uint64_t>(bytes, proposal.entries.size() << 2 | static_cast<std::uint64_t>(described) << 1 |
-                                static_cast<std::uint64_t>(proposal.more));
+  support::put<std::uint64_t>(bytes, proposal.entries.size() << 2 | static_cast<std::uint64_t>(described) << 1 |
+                                         static_cast<std::uint64_t>(proposal.more));
   for (const auto& entry : proposal.entries) {
     write_entry(bytes, entry);
-    if (described) put<std::uint64_t>(bytes, entry.content.size());
+    if (described) support::put<std::uint64_t>(bytes, entry.content.size());
     for (const Description& description : entry.content) write_description(bytes, description);
   }
   return bytes;
@@ -48,11 +48,11 @@ std::string write_proposal(const Proposal& proposal) {
 
 Proposal read_proposal(std::string_view bytes) {
   Proposal proposal;
-  const std::uint64_t head = take<std::uint64_t>(bytes, kWhat);
+  const std::uint64_t head = support::take<std::uint64_t>(bytes, kWhat);
   proposal.more = head & 1;
   for (std::uint64_t left = head >> 2; left > 0; --left) {
     proposal.entries.push_back(read_entry(bytes));
-    std::uint64_t described = head & 2 ? take<std::uint64_t>(bytes, kWhat) : 0;
+    std::uint64_t described = head & 2 ? support::take<std::uint64_t>(bytes, kWhat) : 0;
     for (; described > 0; --described) proposal.entries.back().content.push_back(read_description(bytes));
   }
   if (!bytes.empty()) throw Error(Error::Kind::Bug, "a proposal has bytes after its end");

@@ -87,7 +87,7 @@ void check_reduction(const Request& request) {
   if (request.op != ReduceOp::Adasum) return;
   if (request.operation != Operation::Allreduce)
     throw Error::bad_input("{}: adasum is for allreduce only", title_of(request));
-  if (!is_floating_point(request.input.dtype))
+  if (!math::is_floating_point(request.input.dtype))
     throw Error::bad_input("{}: adasum is for floating-point types only, but the input is {}", title_of(request),
                            name(request.input.dtype));
 }

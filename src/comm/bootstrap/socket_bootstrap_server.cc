@@ -43,7 +43,7 @@ class SocketBootstrapServer::Impl {
  public:
   explicit Impl(int size) : size_(size), rendezvous_(size), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!wake_) throw Error::system(errno, "cannot create an event for the bootstrap");
-    const detail::UnixAddress name = detail::unix_address(address_);
+    const support::UnixAddress name = support::unix_address(address_);
     if (bind(listener_.get(), name.get(), name.length) != 0 || listen(listener_.get(), SOMAXCONN) != 0)
       throw Error::system(errno, "cannot serve the bootstrap at {}", address_);
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -94,7 +94,7 @@ class SocketBootstrapServer::Impl {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       return;
     }
-    if (!detail::peer_is_ours(socket.get())) return;
+    if (!support::peer_is_ours(socket.get())) return;
     const auto stranger = [](const Connection& connection) { return !connection.rank; };
     if (static_cast<std::size_t>(std::ranges::count_if(connections_, stranger)) >=
         kMostStrangers + static_cast<std::size_t>(size_))
@@ -196,11 +196,11 @@ class SocketBootstrapServer::Impl {
   }
 
   const int size_;
-  const std::string address_ = detail::random_address();
+  const std::string address_ = support::random_address();
   detail::Rendezvous rendezvous_;  // this and connections_: the thread's alone
   Connections connections_;        // in the order in which they came
   FileDescriptor wake_;
-  FileDescriptor listener_ = detail::make_unix_socket();
+  FileDescriptor listener_ = support::make_unix_socket();
   Mutex mutex_;
   std::vector<std::pair<int, std::string>> ended_ RONDE_GUARDED_BY(mutex_);  // reported, not yet heard of
   std::jthread thread_;                                                      // last: it uses all of the above

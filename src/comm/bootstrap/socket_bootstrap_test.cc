@@ -28,7 +28,7 @@ Deadline soon() {
 class RawConnection {
  public:
   explicit RawConnection(const std::string& address) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const detail::UnixAddress name = detail::unix_address(address);
+    const support::UnixAddress name = support::unix_address(address);
     EXPECT_EQ(connect(socket_.get(), name.get(), name.length), 0);
   }
   void send(const std::string& bytes) const { ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
@@ -189,7 +189,7 @@ TEST(SocketBootstrap, LetsNobodyInButOurOwnUser) {
   const pid_t stranger = fork();
   if (stranger == 0) {
     constexpr uid_t kNobody = 65534;
-    const detail::UnixAddress name = detail::unix_address(server.address());
+    const support::UnixAddress name = support::unix_address(server.address());
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
     char byte = 0;
     const bool became = setuid(kNobody) == 0 && connect(socket, name.get(), name.length) == 0;

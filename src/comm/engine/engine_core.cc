@@ -92,7 +92,7 @@ EngineCore::EngineCore(std::unique_ptr<Bootstrap> bootstrap, Peers peers, int ra
   if (!process_end_) return;
   std::vector<int> pids;  // of those that can be seen: what a rank in a container says of itself counts only there
   for (const FileDescriptor& socket : peers_.sockets)
-    if (const int pid = socket ? peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
+    if (const int pid = socket ? support::peer_process(socket.get()) : 0; pid > 0) pids.push_back(pid);
   leaves_by_ = process_end_->before_end(std::move(pids), [this] { shutdown("its program called exit()"); });
 }
 

@@ -13,7 +13,7 @@ void Ticket::finish() {
   if (slot) NameTable::close(*slot);
   if (key && key != slot) NameTable::close(*key);
   const std::uint32_t before = state_.fetch_or(kReady, std::memory_order_acq_rel);
-  if (before & kSleeper) futex_wake_all(state_);
+  if (before & kSleeper) support::futex_wake_all(state_);
 }
 
 void Ticket::sleep() {
@@ -21,7 +21,7 @@ void Ticket::sleep() {
   for (;;) {
     const std::uint32_t before = state_.fetch_or(kSleeper, std::memory_order_acq_rel);
     if (before & kReady) return;
-    futex_wait(state_, before | kSleeper, check ? Deadline::after(kCheckInterval) : Deadline());
+    support::futex_wait(state_, before | kSleeper, check ? Deadline::after(kCheckInterval) : Deadline());
     if (check && !ready()) (*check)();
   }
 }

@@ -115,7 +115,7 @@ void aim_at_input(Ticket& ticket) {
 
 Task reduce(Link& link, Ticket& ticket) {
   const Packed in(ticket.request.input, ticket.description);
-  const Reduction reduction = reduction_of(ticket.description, link.size());
+  const math::Reduction reduction = reduction_of(ticket.description, link.size());
   const int root = ticket.description.root;
   if (link.rank() != root) {
     co_await link.reduce(in.bytes(), {}, root, reduction);
@@ -167,7 +167,7 @@ std::byte* load(const Work& work, std::byte* scratch) {
   }
   auto* place = static_cast<std::byte*>(work.ticket->result.output.data);
   if (place != input) std::memcpy(place, input, wire_bytes(work));
-  if (!prescale_can_wait(description)) scale(wire, place, count, description.prescale);
+  if (!prescale_can_wait(description)) math::scale(wire, place, count, description.prescale);
   return place;
 }
 
@@ -175,7 +175,7 @@ void unload(const Work& work, const std::byte* scratch) {
   const std::size_t count = work.description->shape.elements();
   if (!work.ticket || !in_scratch(work) || count == 0) return;
   auto* place = static_cast<std::byte*>(work.ticket->result.output.data);
-  convert(work.description->dtype, place, wire_type(*work.description), scratch, count);
+  math::convert(work.description->dtype, place, wire_type(*work.description), scratch, count);
 }
 
 Task execute_reduction(Link& link, std::vector<Work> works, Scratch& scratch) {

@@ -26,13 +26,13 @@ class AdasumBucket {
         value_type_(wire_type_ == DType::F64 ? DType::F64 : DType::F32) {
     std::vector<std::size_t> lengths;
     for (const Work& work : works_) lengths.push_back(work.description->shape.elements());
-    shares_ = adasum_shares(lengths, members);
+    shares_ = math::adasum_shares(lengths, members);
     for (const auto& share : shares_) {
       counts_.push_back(0);
-      for (const AdasumPiece& piece : share) counts_.back() += piece.count;
+      for (const math::AdasumPiece& piece : share) counts_.back() += piece.count;
       total_ += counts_.back();
     }
-    for (const AdasumPiece& piece : shares_[rank_]) cut_ += piece.cut ? 1 : 0;
+    for (const math::AdasumPiece& piece : shares_[rank_]) cut_ += piece.cut ? 1 : 0;
     const std::size_t wire = lined_up(total_ * wire_size());
     const std::size_t received = lined_up(mine() * members_ * wire_size());
     const bool widens = wire_type_ != value_type_;
@@ -47,7 +47,7 @@ class AdasumBucket {
   void load() {
     for (const Work& work : works_)
       if (work.ticket) work.ticket->result.output = in_place_output(work.ticket->request);
-    for_pieces([this](const AdasumPiece& piece, std::byte* at) {
+    for_pieces([this](const math::AdasumPiece& piece, std::byte* at) {
       const Work& work = works_[piece.vector];
       if (!work.ticket) {
         std::memset(at, 0, piece.count * wire_size());
@@ -77,7 +77,8 @@ class AdasumBucket {
   }
 
   void widen() {
-    if (values_ != received_ && mine() > 0) convert(value_type_, values_, wire_type_, received_, mine() * members_);
+    if (values_ != received_ && mine() > 0)
+      math::convert(value_type_, values_, wire_type_, received_, mine() * members_);
     for (std::size_t member = 0; member < members_; ++member)
       vectors_.push_back(values_ + member * mine() * value_size());
   }
@@ -85,15 +86,15 @@ class AdasumBucket {
   // One step: first the products of all pairs, then their sums over members, then the vectors.
   void multiply_pairs() {
     products_.assign(left() / 2 * cut_, {});
-    for_pairs([this](const AdasumPiece& piece, std::byte* a, const std::byte* b, std::size_t slot) {
-      if (piece.cut) products_[slot] = multiply(value_type_, a, b, piece.count);
+    for_pairs([this](const math::AdasumPiece& piece, std::byte* a, const std::byte* b, std::size_t slot) {
+      if (piece.cut) products_[slot] = math::multiply(value_type_, a, b, piece.count);
     });
   }
-  std::span<Products> products() { return products_; }
+  std::span<math::Products> products() { return products_; }
   void add_pairs() {
-    for_pairs([this](const AdasumPiece& piece, std::byte* a, const std::byte* b, std::size_t slot) {
-      const Products products = piece.cut ? products_[slot] : multiply(value_type_, a, b, piece.count);
-      add_adaptively(value_type_, a, b, piece.count, products);
+    for_pairs([this](const math::AdasumPiece& piece, std::byte* a, const std::byte* b, std::size_t slot) {
+      const math::Products products = piece.cut ? products_[slot] : math::multiply(value_type_, a, b, piece.count);
+      math::add_adaptively(value_type_, a, b, piece.count, products);
     });
     for (std::size_t next = 1; 2 * next < left(); ++next) vectors_[next] = vectors_[2 * next];
     vectors_.resize((left() + 1) / 2);
@@ -101,18 +102,18 @@ class AdasumBucket {
 
   ConstBytes result() {
     if (mine() == 0) return {};
-    scale(value_type_, values_, mine(), reduction_of(description(), static_cast<int>(members_)).scale);
-    if (values_ != received_) convert(wire_type_, received_, value_type_, values_, mine());
+    math::scale(value_type_, values_, mine(), reduction_of(description(), static_cast<int>(members_)).scale);
+    if (values_ != received_) math::convert(wire_type_, received_, value_type_, values_, mine());
     return {received_, mine() * wire_size()};
   }
 
   void unload() {
-    for_pieces([this](const AdasumPiece& piece, const std::byte* at) {
+    for_pieces([this](const math::AdasumPiece& piece, const std::byte* at) {
       const Work& work = works_[piece.vector];
       if (!work.ticket) return;
       auto* output = static_cast<std::byte*>(work.ticket->result.output.data);
       const DType dtype = work.description->dtype;
-      convert(dtype, output + piece.begin * size_of(dtype), wire_type_, at, piece.count);
+      math::convert(dtype, output + piece.begin * size_of(dtype), wire_type_, at, piece.count);
     });
   }
 
@@ -126,7 +127,7 @@ class AdasumBucket {
   void for_pieces(Use use) {
     std::byte* at = wire_;
     for (const auto& share : shares_)
-      for (const AdasumPiece& piece : share) {
+      for (const math::AdasumPiece& piece : share) {
         use(piece, at);
         at += piece.count * wire_size();
       }
@@ -138,7 +139,7 @@ class AdasumBucket {
     std::size_t slot = 0;
     for (std::size_t pair = 0; pair < left() / 2; ++pair) {
       std::byte *a = vectors_[2 * pair], *b = vectors_[2 * pair + 1];
-      for (const AdasumPiece& piece : shares_[rank_]) {
+      for (const math::AdasumPiece& piece : shares_[rank_]) {
         use(piece, a, b, slot);
         slot += piece.cut ? 1 : 0;
         a += piece.count * value_size();
@@ -150,29 +151,29 @@ class AdasumBucket {
   const std::vector<Work> works_;
   const std::size_t members_, rank_;
   const DType wire_type_, value_type_;
-  std::vector<std::vector<AdasumPiece>> shares_;  // by member
-  std::vector<std::size_t> counts_;               // elements of each share
-  std::size_t total_ = 0, cut_ = 0;               // elements; vectors that are cut
+  std::vector<std::vector<math::AdasumPiece>> shares_;  // by member
+  std::vector<std::size_t> counts_;                     // elements of each share
+  std::size_t total_ = 0, cut_ = 0;                     // elements; vectors that are cut
   std::byte *wire_ = nullptr, *received_ = nullptr, *values_ = nullptr;
-  std::vector<std::byte*> vectors_;  // my share of those that are still to be combined; the first is the result
-  std::vector<Products> products_;   // of this step, by pair and cut vector
+  std::vector<std::byte*> vectors_;       // my share of those that are still to be combined; the first is the result
+  std::vector<math::Products> products_;  // of this step, by pair and cut vector
 };
 
 // Everyone's products become their sums over all members, in the order of members: an allreduce of the link may sum in
 // an order that depends on the number of bytes, and then fusion would show in the bits.
-Task sum_in_order(Link& link, std::span<Products> values) {
-  constexpr std::size_t kNumbers = sizeof(Products) / sizeof(double);
+Task sum_in_order(Link& link, std::span<math::Products> values) {
+  constexpr std::size_t kNumbers = sizeof(math::Products) / sizeof(double);
   constexpr std::size_t kMostAtOnce = 256 << 10;  // bytes of all members that everyone may get
   const auto members = static_cast<std::size_t>(link.size());
-  const bool whole = values.size() * members * sizeof(Products) <= kMostAtOnce;
+  const bool whole = values.size() * members * sizeof(math::Products) <= kMostAtOnce;
   const std::size_t parts = whole ? 1 : members;
   const auto slice = [&](std::size_t index) {
     const std::size_t begin = values.size() * index / parts, end = values.size() * (index + 1) / parts;
     return values.subspan(begin, end - begin);
   };
   // I sum all of it, or one slice of which everyone then gets the sum.
-  const std::span<Products> mine = slice(whole ? 0 : static_cast<std::size_t>(link.rank()));
-  std::vector<Products> theirs(mine.size() * members), sums(mine.size());
+  const std::span<math::Products> mine = slice(whole ? 0 : static_cast<std::size_t>(link.rank()));
+  std::vector<math::Products> theirs(mine.size() * members), sums(mine.size());
   std::vector<Bytes> arriving, slices;
   std::vector<ConstBytes> leaving;
   std::vector<const std::byte*> inputs;
@@ -189,7 +190,7 @@ Task sum_in_order(Link& link, std::span<Products> values) {
     co_await link.alltoall(std::move(leaving), std::move(arriving));
   }
   auto* const summed = reinterpret_cast<std::byte*>(sums.data());
-  if (!sums.empty()) reduce(DType::F64, ReduceOp::Sum, summed, inputs, sums.size() * kNumbers, 1.0);
+  if (!sums.empty()) math::reduce(DType::F64, ReduceOp::Sum, summed, inputs, sums.size() * kNumbers, 1.0);
   if (whole) {
     std::ranges::copy(sums, values.begin());
   } else {

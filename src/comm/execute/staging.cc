@@ -71,7 +71,7 @@ bool prescale_can_wait(const Description& description) {
   return description.prescale == 1.0 || (sum && half);
 }
 
-Reduction reduction_of(const Description& description, int members) {
+math::Reduction reduction_of(const Description& description, int members) {
   double scale = description.postscale;
   if (prescale_can_wait(description)) scale *= description.prescale;
   if (description.op == ReduceOp::Average) scale /= members;
@@ -85,13 +85,13 @@ void pack(std::byte* out, const std::byte* in, std::size_t count, const Descript
   const std::size_t bytes = count * size_of(description.dtype);
   if (wire == description.dtype) {
     std::memcpy(out, in, bytes);
-    if (!prescale_can_wait(description)) scale(wire, out, count, description.prescale);
+    if (!prescale_can_wait(description)) math::scale(wire, out, count, description.prescale);
     return;
   }
-  if (prescale_can_wait(description)) return convert(wire, out, description.dtype, in, count);
+  if (prescale_can_wait(description)) return math::convert(wire, out, description.dtype, in, count);
   std::vector<std::byte> scaled(in, in + bytes);
-  scale(description.dtype, scaled.data(), count, description.prescale);
-  convert(wire, out, description.dtype, scaled.data(), count);
+  math::scale(description.dtype, scaled.data(), count, description.prescale);
+  math::convert(wire, out, description.dtype, scaled.data(), count);
 }
 
 Packed::Packed(const Buffer& buffer, const Description& description)
@@ -125,7 +125,7 @@ Bytes Unpacked::rows(std::int64_t begin, std::int64_t count) const {
 
 void Unpacked::finish() {
   if (wire_ == dtype_ || place_.empty()) return;
-  convert(dtype_, place_.data(), wire_, copy_.data(), copy_.size() / size_of(wire_));
+  math::convert(dtype_, place_.data(), wire_, copy_.data(), copy_.size() / size_of(wire_));
 }
 
 Buffer in_place_output(const Request& request) {

@@ -24,7 +24,7 @@ DType wire_type(const Description& description);
 
 // Scaling before the reduction can be done after it, with less rounding, where sums are formed in a wider type.
 bool prescale_can_wait(const Description& description);
-Reduction reduction_of(const Description& description, int members);
+math::Reduction reduction_of(const Description& description, int members);
 
 inline Bytes bytes_of(const Buffer& buffer) {
   return {static_cast<std::byte*>(buffer.data), buffer.bytes()};

@@ -235,10 +235,10 @@ Task DevicePath::reduce_chunk(Link& link, Bytes values, const Description& kind,
     travels = scratch.take(count * size_of(wire));
     pack(travels, values.data(), count, kind);
   } else if (!prescale_can_wait(kind)) {
-    scale(wire, travels, count, kind.prescale);
+    math::scale(wire, travels, count, kind.prescale);
   }
   co_await link.allreduce(Segments({travels, count * size_of(wire)}), reduction_of(kind, link.size()));
-  if (wire != kind.dtype) convert(kind.dtype, values.data(), wire, travels, count);
+  if (wire != kind.dtype) math::convert(kind.dtype, values.data(), wire, travels, count);
 }
 
 Task DevicePath::as_a_whole(Link& link, std::vector<Work> works, bool fused, Scratch& scratch) {

@@ -58,8 +58,9 @@ Memory filled(std::size_t count, Make make) {
 Memory values(DType dtype, std::size_t count) {
   const auto as_float = [](int value) { return static_cast<float>(value); };
   switch (dtype) {
-    case DType::F16: return filled<std::uint16_t>(count, [&](int value) { return narrow_f16(as_float(value)); });
-    case DType::BF16: return filled<std::uint16_t>(count, [&](int value) { return narrow_bf16(as_float(value)); });
+    case DType::F16: return filled<std::uint16_t>(count, [&](int value) { return math::narrow_f16(as_float(value)); });
+    case DType::BF16:
+      return filled<std::uint16_t>(count, [&](int value) { return math::narrow_bf16(as_float(value)); });
     case DType::F32: return filled<float>(count, as_float);
     case DType::F64: return filled<double>(count, [](int value) { return static_cast<double>(value); });
     case DType::I32: return filled<std::int32_t>(count, [](int value) { return value - 50; });

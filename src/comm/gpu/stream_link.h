@@ -23,7 +23,7 @@ class StreamLink final : public ForwardingLink {
     before_();
     device::copy_async(to.data(), from.data(), from.size(), stream_);
   }
-  Task allreduce(Segments data, Reduction reduction) override {
+  Task allreduce(Segments data, math::Reduction reduction) override {
     before_();
     std::vector<DeviceLink::Piece> pieces;
     data.for_range(0, data.size(), [&](std::span<std::byte> piece, std::size_t) {
@@ -32,12 +32,12 @@ class StreamLink final : public ForwardingLink {
     data_.allreduce(pieces, reduction.dtype, reduction.op, stream_);
     co_return;
   }
-  Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) override {
+  Task reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) override {
     before_();
     data_.reduce(data, out, root, reduction.dtype, reduction.op, stream_);
     co_return;
   }
-  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) override {
+  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) override {
     before_();
     data_.reduce_scatter(send, out, reduction.dtype, reduction.op, stream_);
     co_return;

@@ -78,9 +78,9 @@ class Link {
   // From the next operation on. FAILS WITH: System when there is no such one. REQUIRES: all members say it between the
   // same two operations.
   virtual void use_algorithm(std::size_t /*index*/) {}
-  virtual Task allreduce(Segments data, Reduction reduction) = 0;
-  virtual Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) = 0;
-  virtual Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) = 0;
+  virtual Task allreduce(Segments data, math::Reduction reduction) = 0;
+  virtual Task reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) = 0;
+  virtual Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) = 0;
   virtual Task broadcast(Bytes data, int root) = 0;
   virtual Task allgather(ConstBytes mine, std::vector<Bytes> out) = 0;
   virtual Task alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) = 0;

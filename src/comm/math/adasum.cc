@@ -6,7 +6,7 @@
 #include "ronde/base/error.h"
 #include "ronde/comm/math/reduce_compiled.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 constexpr std::size_t kLanes = 8;  // sums that go side by side: fixed, so that the bits do not depend on the processor
@@ -108,4 +108,4 @@ std::vector<std::vector<AdasumPiece>> adasum_shares(std::span<const std::size_t>
   return shares;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -13,7 +13,7 @@
 //   (1 - a.b / (2 a.a)) a + (1 - a.b / (2 b.b)) b
 //
 // the sum of vectors that have nothing in common, the mean of vectors that are the same. Pure.
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // What the coefficients come from.
 struct Products {
@@ -42,4 +42,4 @@ std::vector<std::vector<AdasumPiece>> adasum_shares(std::span<const std::size_t>
 // A vector is cut from this many elements a member on.
 inline constexpr std::size_t kLeastCut = 256;
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

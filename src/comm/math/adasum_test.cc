@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 template <class T>
@@ -97,4 +97,4 @@ TEST(AdasumShares, OfALongVectorDependOnItAlone) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -13,7 +13,7 @@
 #include "ronde/comm/math/reduce_compiled.h"
 #include "ronde/comm/math/reduce_value.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 // How a floating-point type lies in memory, and the way from there to a number and back.
@@ -168,4 +168,4 @@ void scale(DType dtype, std::byte* data, std::size_t count, double factor, Level
   at(kMultiply[index(dtype)], level)(data, count, factor);
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -5,7 +5,7 @@
 #include "ronde/comm/math/reduce_level.h"
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // out[i] = in[i] in another floating-point type, rounded to nearest even and once; what is too large becomes infinity,
 // a NaN stays a NaN. Between a type and itself it is a copy. REQUIRES: `out` and `in` do not overlap, each is aligned
@@ -21,4 +21,4 @@ void convert(DType to, std::byte* out, DType from, const std::byte* in, std::siz
 // Bool: unchanged.
 void scale(DType dtype, std::byte* data, std::size_t count, double factor, Level level = best_level());
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

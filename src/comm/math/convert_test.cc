@@ -10,7 +10,7 @@
 #include "ronde/comm/math/half.h"
 #include "ronde/comm/math/reduce_reference.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 constexpr std::array kLevels = {Level::Baseline, Level::Avx2, Level::Avx512};
@@ -138,4 +138,4 @@ TEST(Scale, BoolStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

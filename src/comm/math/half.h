@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // f16 (5 bits of exponent, 10 of mantissa) and bf16 (the upper half of an f32), as bit patterns, to and from f32 and
 // f64. Narrowing rounds to nearest, ties to even; what is too large becomes infinity; a NaN stays a NaN of the same
@@ -69,4 +69,4 @@ inline float narrow_to_odd(double value) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(nearest) - away) | inexact);
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

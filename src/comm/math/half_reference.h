@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // For tests: f16 and bf16 as their definition has them, slowly, to compare the fast code with.
 struct HalfFormat {
@@ -81,4 +81,4 @@ inline std::vector<double> awkward_doubles() {
   return awkward_numbers<double, std::uint64_t, 52>(3);
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -7,7 +7,7 @@
 
 #include "ronde/comm/math/half_reference.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 struct Fast {
@@ -71,4 +71,4 @@ INSTANTIATE_TEST_SUITE_P(, Half,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -13,7 +13,7 @@
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"  // clang does not have ivdep: there, in-place sums are slower
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 // The type to add and multiply in. Integers wrap around, for which C++ wants them unsigned and not promoted to int.
@@ -141,7 +141,7 @@ void reduce(DType dtype, ReduceOp op, std::byte* out, std::span<const std::byte*
   const std::size_t size = size_of(dtype);
   if (inputs.size() == 1) {
     if (count > 0 && out != inputs[0]) std::memcpy(out, inputs[0], count * size);
-    return detail::scale(dtype, out, count, scale, level);
+    return math::scale(dtype, out, count, scale, level);
   }
   Kernel* const combine = kernel_of(dtype, op, level);
   const std::size_t block = values_in_block(dtype);
@@ -149,8 +149,8 @@ void reduce(DType dtype, ReduceOp op, std::byte* out, std::span<const std::byte*
     const Range range = {dtype, done * size, std::min(block, count - done), level};
     reduce_range(combine, out, inputs, range, scale);
     // What `combine` does not scale, while it is still in the cache.
-    if (!is_floating_point(dtype)) detail::scale(dtype, out + range.offset, range.count, scale, level);
+    if (!is_floating_point(dtype)) math::scale(dtype, out + range.offset, range.count, scale, level);
   }
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

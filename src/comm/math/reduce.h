@@ -6,7 +6,7 @@
 #include "ronde/comm/math/reduce_level.h"
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // out[i] = scale * (inputs[0][i] op inputs[1][i] op ...), for i < count, from left to right. So with the inputs in rank
 // order the result has the same bits whoever computes it, on whatever processor, and however a range is cut into
@@ -27,4 +27,4 @@ namespace ronde::comm::detail {
 void reduce(DType dtype, ReduceOp op, std::byte* out, std::span<const std::byte* const> inputs, std::size_t count,
             double scale, Level level = best_level());
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -13,7 +13,7 @@
 #include "ronde/comm/math/reduce_portable.h"
 #endif
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // One loop, compiled for each level.
 //
@@ -53,4 +53,4 @@ template <class Body, class... Args>
 inline constexpr PerLevel<void(Args...)> compiled = {&run_baseline<Body, Args...>, &run_avx2<Body, Args...>,
                                                      &run_avx512<Body, Args...>};
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

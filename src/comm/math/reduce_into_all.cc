@@ -8,7 +8,7 @@
 #include "ronde/comm/math/reduce.h"
 #include "ronde/comm/math/reduce_compiled.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 constexpr std::size_t kBlockBytes = 8 << 10;  // a result is still in the first cache when it is copied to the others
@@ -56,7 +56,7 @@ bool is_sum_of_two(const Reduction& reduction, std::span<std::byte* const> memor
 void reduce_into_all(const Reduction& reduction, std::span<std::byte* const> memories, std::size_t bytes) {
   const Level level = best_level();
   if (is_sum_of_two(reduction, memories) && !share_tags(memories[0], memories[1]))
-    return detail::at(kSumIntoBoth, level)(memories[0], memories[1], bytes, static_cast<float>(reduction.scale));
+    return math::at(kSumIntoBoth, level)(memories[0], memories[1], bytes, static_cast<float>(reduction.scale));
   std::vector<const std::byte*> inputs(memories.size());
   for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
     const std::size_t block = std::min(kBlockBytes, bytes - at);
@@ -67,4 +67,4 @@ void reduce_into_all(const Reduction& reduction, std::span<std::byte* const> mem
   }
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

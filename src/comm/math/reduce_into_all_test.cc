@@ -8,7 +8,7 @@
 #include "ronde/comm/math/reduce.h"
 #include "ronde/comm/math/reduce_reference.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 namespace {
 
 // Every memory holds what reduce() makes of all of them. `skew` elements of guard stand before each, and one behind.
@@ -51,7 +51,7 @@ TEST(ReduceIntoAll, Scales) {
 
 TEST(ReduceIntoAll, MemoriesMayShareTheTagsOfACache) {
   constexpr std::size_t kApart = 1 << 28, kCount = 5000;
-  const Mapping mapping = Mapping::of_file(Mapping::make_file(2 * kApart).get(), 2 * kApart);
+  const detail::Mapping mapping = detail::Mapping::of_file(detail::Mapping::make_file(2 * kApart).get(), 2 * kApart);
   const std::array<std::byte*, 2> memories = {mapping.data(), mapping.data() + kApart};
   auto* a = reinterpret_cast<float*>(memories[0]);
   auto* b = reinterpret_cast<float*>(memories[1]);
@@ -64,4 +64,4 @@ TEST(ReduceIntoAll, MemoriesMayShareTheTagsOfACache) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

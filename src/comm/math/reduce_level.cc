@@ -2,7 +2,7 @@
 
 #include "ronde/comm/math/reduce_compiled.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 bool can_run(Level level) {
   return level == Level::Baseline || processor_has(level);
@@ -13,4 +13,4 @@ Level best_level() {
   return can_run(Level::Avx2) ? Level::Avx2 : Level::Baseline;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // Instruction sets for which the loops over elements are compiled. All give the same bits.
 enum class Level { Baseline, Avx2, Avx512 };
@@ -10,4 +10,4 @@ bool can_run(Level level);
 
 Level best_level();
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -8,7 +8,7 @@
 #define RONDE_AVX2
 #define RONDE_AVX512
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 inline bool processor_has(Level) {
   return false;
@@ -21,4 +21,4 @@ struct F16Hardware {
   static std::size_t narrow(std::uint16_t*, const float*, std::size_t) { return 0; }
 };
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

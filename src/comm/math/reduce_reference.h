@@ -10,7 +10,7 @@
 #include "ronde/comm/math/half_reference.h"
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // For tests: what reduce.h and convert.h promise, one element at a time, slowly and without templates over types.
 // Integers live in 64 bits, of which the low bytes are stored; floating-point numbers in f64, which rounds a sum or a
@@ -129,4 +129,4 @@ inline std::ptrdiff_t first_difference(DType dtype, const std::byte* a, const st
   return -1;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

@@ -8,7 +8,7 @@
 
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // The type in which one computes with each DType, in the order of DType. f16 and bf16 are widened to f32 for it.
 using Values = std::tuple<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::int32_t, std::int64_t, float,
@@ -47,4 +47,4 @@ constexpr std::size_t values_in_block(DType dtype) {
   return kBlockBytes / kValueSizes[index(dtype)];
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

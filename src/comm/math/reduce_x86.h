@@ -13,7 +13,7 @@
 #define RONDE_AVX512 \
   [[gnu::target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl"), gnu::target("prefer-vector-width=256")]]
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 inline bool processor_has(Level level) {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
@@ -50,4 +50,4 @@ struct F16Hardware<Level::Baseline> {
   static std::size_t narrow(std::uint16_t*, const float*, std::size_t) { return 0; }
 };
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

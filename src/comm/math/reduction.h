@@ -2,7 +2,7 @@
 
 #include "ronde/comm/types.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::math {
 
 // What a reduction computes: scale * (values of member 0 op values of member 1 op ...), always in this order.
 struct Reduction {
@@ -16,4 +16,4 @@ struct Reduction {
   Reduction as(DType other) const { return {other, op, scale}; }
 };
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::math

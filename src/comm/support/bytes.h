@@ -7,7 +7,7 @@
 #include "ronde/base/error.h"
 
 // What ranks tell each other, as bytes. They run on machines of one kind: numbers travel as they lie in memory.
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 template <class T>
 void put(std::string& bytes, const T& value) {
@@ -29,4 +29,4 @@ T take(std::string_view& bytes, std::string_view what) {
   return value;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -8,7 +8,7 @@
 
 #include "ronde/base/system/mutex.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 // fork() is the process's, and so is what is to be done then: this is the one list there can be.
@@ -70,4 +70,4 @@ void CloseOnFork::end() {
   }
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -7,7 +7,7 @@
 // What POSIX 2024 calls FD_CLOFORK, and Linux does not have: descriptors that a forked child does not keep. A child
 // that held the sockets of its parent (a worker of a DataLoader, say) would hide the parent's death from the other
 // ranks.
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 // As long as it lives, a child that is forked finds /dev/null at this number. The number stays taken there, so that a
 // destructor that runs in the child closes nothing that is not ours.
@@ -49,4 +49,4 @@ class CloforkDescriptor {
   CloseOnFork guard_;  // goes first
 };
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 struct Pair {
@@ -104,4 +104,4 @@ TEST(CloseOnFork, ForksAndSocketsOfManyThreadsDoNotDisturbEachOther) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

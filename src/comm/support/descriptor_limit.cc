@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
@@ -14,4 +14,4 @@ std::uint64_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 TEST(DescriptorLimit, TheSoftOneBecomesTheHardOne) {
@@ -22,4 +22,4 @@ TEST(DescriptorLimit, TheSoftOneBecomesTheHardOne) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

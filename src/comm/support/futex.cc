@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, Deadline until) {
   timespec timeout{};
@@ -24,4 +24,4 @@ void futex_wake_all(const std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -9,7 +9,7 @@
 
 #include "ronde/base/error.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 constexpr std::size_t kBlock = 64;
@@ -109,4 +109,4 @@ std::string random_secret() {
   return text;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

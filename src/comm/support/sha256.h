@@ -7,7 +7,7 @@
 #include <string_view>
 
 // What ranks prove with that they know the secret of their job. Pure; safe to call from any thread.
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
@@ -25,4 +25,4 @@ Sha256 random_bytes();
 // The same as text.
 std::string random_secret();
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -6,7 +6,7 @@
 
 #include "ronde/base/text/format.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 namespace {
 
 std::string hex(const Sha256& digest) {
@@ -56,4 +56,4 @@ TEST(RandomBytes, DifferEachTime) {
 }
 
 }  // namespace
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

@@ -12,7 +12,7 @@
 
 #include "ronde/base/error.h"
 
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 UnixAddress unix_address(const std::string& text) {
   UnixAddress address;
@@ -76,4 +76,4 @@ int peer_process(int socket) {
   return peer ? peer->pid : 0;
 }
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

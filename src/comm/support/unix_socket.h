@@ -9,7 +9,7 @@
 #include "ronde/base/system/file_descriptor.h"
 
 // Unix domain sockets in the abstract namespace. An address is written "@name".
-namespace ronde::comm::detail {
+namespace ronde::comm::support {
 
 struct UnixAddress {
   sockaddr_un name{};
@@ -40,4 +40,4 @@ bool peer_is_ours(int socket);
 // The process at the other end, as this one sees it; 0 when it is in another namespace of processes.
 int peer_process(int socket);
 
-}  // namespace ronde::comm::detail
+}  // namespace ronde::comm::support

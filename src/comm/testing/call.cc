@@ -17,7 +17,7 @@ double fraction(std::uint64_t bits) {
 
 void make_value(const Call& call, std::uint64_t bits, std::byte* at) {
   const bool small = call.values == Values::Small;
-  if (detail::is_float(call.dtype))
+  if (math::is_float(call.dtype))
     return store_number(call.dtype, at, small ? static_cast<double>(bits % 15) - 7 : fraction(bits));
   std::uint64_t pattern = bits;
   if (small) pattern = call.dtype == DType::U8 || call.dtype == DType::U16 ? bits % 8 : bits % 15 - 7;
@@ -39,7 +39,7 @@ void store_number(DType dtype, std::byte* at, double value) {
   } else if (dtype == DType::F32) {
     std::memcpy(at, &single, sizeof(single));
   } else {
-    detail::store_float(dtype, at, value);
+    math::store_float(dtype, at, value);
   }
 }
 

@@ -57,14 +57,14 @@ class FailingLink final : public detail::ForwardingLink {
   }
   void use_algorithm(std::size_t index) override { at("use_algorithm"), link_.use_algorithm(index); }
   void copy_here(detail::Bytes to, detail::ConstBytes from) override { at("copy_here"), link_.copy_here(to, from); }
-  detail::Task allreduce(detail::Segments data, detail::Reduction reduction) override {
+  detail::Task allreduce(detail::Segments data, math::Reduction reduction) override {
     return at("allreduce"), link_.allreduce(data, reduction);
   }
-  detail::Task reduce(detail::ConstBytes data, detail::Bytes out, int root, detail::Reduction reduction) override {
+  detail::Task reduce(detail::ConstBytes data, detail::Bytes out, int root, math::Reduction reduction) override {
     return at("reduce"), link_.reduce(data, out, root, reduction);
   }
   detail::Task reduce_scatter(std::vector<detail::ConstBytes> send, detail::Bytes out,
-                              detail::Reduction reduction) override {
+                              math::Reduction reduction) override {
     return at("reduce_scatter"), link_.reduce_scatter(std::move(send), out, reduction);
   }
   detail::Task broadcast(detail::Bytes data, int root) override { return at("broadcast"), link_.broadcast(data, root); }

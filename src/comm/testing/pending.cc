@@ -25,8 +25,8 @@ bool is_fence(std::byte* begin, std::byte* end) {
 std::ptrdiff_t first_beyond(const Call& call, int members, const std::byte* got, const std::byte* expected,
                             std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    const double is = detail::load_float(call.dtype, got + i * size_of(call.dtype));
-    const double should = detail::load_float(call.dtype, expected + i * size_of(call.dtype));
+    const double is = math::load_float(call.dtype, got + i * size_of(call.dtype));
+    const double should = math::load_float(call.dtype, expected + i * size_of(call.dtype));
     if (!(std::abs(is - should) <= allowed_error(call, members, should))) return static_cast<std::ptrdiff_t>(i);
   }
   return -1;
@@ -195,14 +195,14 @@ std::string Pending::problem_with(const Result& result) const {
   device::copy_async(got.data(), output.data, got.size(), stream);
   stream.synchronize();
   const std::byte* const bytes = got.data();
-  auto at = detail::first_difference(call_.dtype, bytes, expected.data(), shape.elements());
+  auto at = math::first_difference(call_.dtype, bytes, expected.data(), shape.elements());
   if (at >= 0 && call_.op == ReduceOp::Adasum)
     at = first_beyond(call_, members_, bytes, expected.data(), shape.elements());
   if (at < 0) return "";
   const auto text = [&](const std::byte* data) {
     const std::byte* value = data + static_cast<std::size_t>(at) * size_of(call_.dtype);
-    return detail::is_float(call_.dtype) ? fmt::format("{}", detail::load_float(call_.dtype, value))
-                                         : fmt::format("{}", detail::load_integer(call_.dtype, value));
+    return math::is_float(call_.dtype) ? fmt::format("{}", math::load_float(call_.dtype, value))
+                                       : fmt::format("{}", math::load_integer(call_.dtype, value));
   };
   return fmt::format("element {} is {} and not {}", at, text(bytes), text(expected.data()));
 }

@@ -24,7 +24,7 @@ DType wire_type(const Call& call) {
 double narrowed(DType dtype, double value) {
   std::byte bytes[8];
   store_number(dtype, bytes, value);
-  return detail::load_float(dtype, bytes);
+  return math::load_float(dtype, bytes);
 }
 
 std::int64_t lowest(DType dtype) {
@@ -56,16 +56,16 @@ void reduce_float(const Call& call, const ByNode& nodes, double factor, std::siz
   for (const auto& inputs : nodes) {
     double part = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      double value = detail::load_float(call.dtype, inputs[i].data() + at);
+      double value = math::load_float(call.dtype, inputs[i].data() + at);
       if (call.prescale != 1.0) value = narrowed(call.dtype, value * call.prescale);
       value = narrowed(wire, value);
-      part = i == 0 ? value : detail::apply(wire, call.op, part, value);
+      part = i == 0 ? value : math::apply(wire, call.op, part, value);
     }
     if (inputs.empty()) continue;  // all of the node have joined
     if (nodes.size() > 1) part = narrowed(wire, part);
-    sum = std::exchange(first, false) ? part : detail::apply(wire, call.op, sum, part);
+    sum = std::exchange(first, false) ? part : math::apply(wire, call.op, sum, part);
   }
-  const double result = detail::rounded(wire, sum * detail::rounded(wire, factor));
+  const double result = math::rounded(wire, sum * math::rounded(wire, factor));
   store_number(call.dtype, out, narrowed(wire, result));
 }
 
@@ -74,8 +74,8 @@ void reduce_integer(const Call& call, const ByNode& nodes, double factor, std::s
   bool first = true;
   for (const auto& inputs : nodes) {
     for (const Bytes& input : inputs) {
-      const auto value = scaled(call.dtype, detail::load_integer(call.dtype, input.data() + at), call.prescale);
-      sum = std::exchange(first, false) ? value : detail::apply(call.dtype, call.op, sum, value);
+      const auto value = scaled(call.dtype, math::load_integer(call.dtype, input.data() + at), call.prescale);
+      sum = std::exchange(first, false) ? value : math::apply(call.dtype, call.op, sum, value);
     }
   }
   sum = scaled(call.dtype, sum, factor);
@@ -113,7 +113,7 @@ Bytes adasum(const Call& call, int members) {
     if (!submits(call, m)) continue;
     const Bytes input = make_input(call, m, members);
     for (std::size_t i = 0; i < count; ++i) {
-      const double value = detail::load_float(call.dtype, input.data() + i * size) * call.prescale;
+      const double value = math::load_float(call.dtype, input.data() + i * size) * call.prescale;
       vectors[static_cast<std::size_t>(m)][i] = narrowed(wire_type(call), value);
     }
   }
@@ -136,7 +136,7 @@ Bytes reduced(const Call& call, int members, std::size_t begin, std::size_t coun
   const std::size_t size = size_of(call.dtype);
   Bytes out(count * size);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto reduce_one = detail::is_float(call.dtype) ? reduce_float : reduce_integer;
+    const auto reduce_one = math::is_float(call.dtype) ? reduce_float : reduce_integer;
     reduce_one(call, inputs, factor, (begin + i) * size, out.data() + i * size);
   }
   return out;

@@ -133,7 +133,7 @@ void any_rows(Random& random, Call& call, int members) {
 
 void set_scales(Call& call) {
   if (call.dtype == DType::Bool) return;
-  if (detail::is_float(call.dtype)) {
+  if (math::is_float(call.dtype)) {
     call.prescale = 0.5, call.postscale = 4;
     return;
   }
@@ -149,7 +149,7 @@ std::vector<Call> every_call(Operation operation, DType dtype, int members) {
   switch (operation) {
     case Operation::Allreduce:
       reductions(maker);
-      if (detail::is_float(dtype)) adasums(maker);
+      if (math::is_float(dtype)) adasums(maker);
       break;
     case Operation::Reduce:
     case Operation::ReduceScatter: reductions(maker); break;
@@ -190,7 +190,7 @@ Call any_joinable_call(Random& random, int members) {
             .op = random.once_in(3) ? ReduceOp::Average : ReduceOp::Sum,
             .root = random.below(members),
             .seed = random.next()};
-  const bool adasum = random.once_in(6) && call.operation == Operation::Allreduce && detail::is_float(dtype);
+  const bool adasum = random.once_in(6) && call.operation == Operation::Allreduce && math::is_float(dtype);
   if (adasum) call.op = ReduceOp::Adasum;
   if (call.operation == Operation::Allreduce && random.once_in(4)) set_scales(call);
   return call;

@@ -117,8 +117,8 @@ class ThreadGpus::Link final : public detail::DeviceLink {
   void reduce_all(std::size_t piece, Bytes out, DType dtype, ReduceOp op) const {
     std::vector<const std::byte*> inputs;
     for (const auto& gifts : meeting_->gifts) inputs.push_back(gifts->at(piece).data());
-    detail::reduce(dtype, op, out.data(), inputs, out.size() / size_of(dtype),
-                   op == ReduceOp::Average ? 1.0 / options_.size : 1.0);
+    math::reduce(dtype, op, out.data(), inputs, out.size() / size_of(dtype),
+                 op == ReduceOp::Average ? 1.0 / options_.size : 1.0);
   }
   void copy(std::size_t member, std::size_t piece, Bytes out) const {
     const ConstBytes from = meeting_->gifts[member]->at(piece);

@@ -14,8 +14,8 @@
 namespace ronde::comm {
 namespace {
 
-using detail::load_float;
-using detail::store_float;
+using math::load_float;
+using math::store_float;
 using tests::run_watched;
 using Bytes = std::vector<std::byte>;
 
@@ -33,7 +33,7 @@ Bytes values_of(int rank, std::size_t count, DType dtype, double largest) {
   std::mt19937_64 random(static_cast<std::uint64_t>(rank));
   std::uniform_real_distribution<double> values(-largest, largest);
   Bytes bytes(count * size_of(dtype));
-  for (std::size_t i = 0; i < count; ++i) store_float(dtype, bytes.data() + i * size_of(dtype), values(random));
+  for (std::size_t i = 0; i < count; ++i) math::store_float(dtype, bytes.data() + i * size_of(dtype), values(random));
   return bytes;
 }
 
@@ -64,7 +64,7 @@ class EnginePrecision : public testing::TestWithParam<tests::Place> {
       const Bytes input = values_of(rank, count, dtype, sums.largest);
       const bool last = rank + 1 == ranks() || node_of(rank + 1) != node_of(rank);
       for (std::size_t i = 0; i < count; ++i) {
-        const double value = load_float(dtype, input.data() + i * size_of(dtype));
+        const double value = math::load_float(dtype, input.data() + i * size_of(dtype));
         total[i] += value, sizes[i] += std::abs(value), node[i] += value;
         if (last) parts[i] += std::abs(std::exchange(node[i], 0.0));
       }
@@ -83,7 +83,7 @@ class EnginePrecision : public testing::TestWithParam<tests::Place> {
   void expect_close(const Bytes& found, DType dtype, const std::vector<Expected>& expected, std::size_t first = 0) {
     for (std::size_t i = 0; i < found.size() / size_of(dtype); ++i) {
       const auto& [value, tolerance] = expected[first + i];
-      ASSERT_NEAR(load_float(dtype, found.data() + i * size_of(dtype)), value, tolerance) << "element " << i;
+      ASSERT_NEAR(math::load_float(dtype, found.data() + i * size_of(dtype)), value, tolerance) << "element " << i;
     }
   }
 
@@ -127,7 +127,7 @@ TEST_P(EnginePrecision, AveragesDoNotOverflow) {
         for (const std::size_t count : {kFew, kMany}) {
           Bytes values(2 * count);
           for (std::size_t i = 0; i < count; ++i)
-            store_float(DType::F16, values.data() + 2 * i, i % 2 ? 40000 : -60000);
+            math::store_float(DType::F16, values.data() + 2 * i, i % 2 ? 40000 : -60000);
           const Result result = engine.world().run({.operation = operation,
                                                     .name = fmt::format("{} {} {}", name(operation), by_scale, count),
                                                     .input = buffer_of(values, DType::F16),
@@ -137,7 +137,7 @@ TEST_P(EnginePrecision, AveragesDoNotOverflow) {
           const auto* found = static_cast<const std::byte*>(result.output.data);
           const bool odd = operation == Operation::ReduceScatter && first_row(count, engine.rank()) % 2 == 1;
           for (std::size_t i = 0; found && i < result.output.shape.elements(); ++i)
-            ASSERT_NEAR(load_float(DType::F16, found + 2 * i), (i + (odd ? 1 : 0)) % 2 ? 40000 : -60000, 32) << i;
+            ASSERT_NEAR(math::load_float(DType::F16, found + 2 * i), (i + (odd ? 1 : 0)) % 2 ? 40000 : -60000, 32) << i;
         }
   });
 }

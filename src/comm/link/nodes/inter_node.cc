@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kNames{"gather", "doubling", "direct", "ring", "halving"};
 
-void combine(const Reduction& reduction, std::byte* out, const std::vector<const std::byte*>& inputs,
+void combine(const math::Reduction& reduction, std::byte* out, const std::vector<const std::byte*>& inputs,
              std::size_t bytes) {
-  reduce(reduction.dtype, reduction.op, out, inputs, bytes / size_of(reduction.dtype), reduction.scale);
+  math::reduce(reduction.dtype, reduction.op, out, inputs, bytes / size_of(reduction.dtype), reduction.scale);
 }
 
 Tag second(const NodeGroup& group) {
@@ -37,7 +37,7 @@ std::vector<SharedBuffer> pieces_of(const SharedBuffer& data, std::size_t count,
 }
 
 // Everyone sums its own piece, in the order of nodes; pieces by node, of which a node is sent its own.
-Task sum_own_piece(const NodeGroup& group, std::vector<SharedBuffer> pieces, Reduction reduction) {
+Task sum_own_piece(const NodeGroup& group, std::vector<SharedBuffer> pieces, math::Reduction reduction) {
   const auto nodes = group.ranks.size(), me = static_cast<std::size_t>(group.me);
   std::vector<SharedBuffer> theirs(nodes);
   std::vector<PendingMessage> messages;
@@ -58,11 +58,11 @@ Task sum_own_piece(const NodeGroup& group, std::vector<SharedBuffer> pieces, Red
 }
 
 // Everyone's piece is all there is.
-Task gather(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+Task gather(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
   return sum_own_piece(group, std::vector<SharedBuffer>(group.ranks.size(), data), reduction);
 }
 
-Task direct(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+Task direct(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
   const auto nodes = group.ranks.size(), me = static_cast<std::size_t>(group.me);
   const std::vector<SharedBuffer> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
   co_await sum_own_piece(group, pieces, reduction);
@@ -76,7 +76,7 @@ Task direct(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
 
 // In step s everyone adds its own to what comes from the node before and hands it on; after nodes - 1 steps everyone
 // holds one finished piece: that after its own.
-Task ring_sum(const NodeGroup& group, std::vector<SharedBuffer> pieces, Reduction reduction) {
+Task ring_sum(const NodeGroup& group, std::vector<SharedBuffer> pieces, math::Reduction reduction) {
   const auto nodes = group.ranks.size(), me = static_cast<std::size_t>(group.me);
   const int after = group.ranks[(me + 1) % nodes], before = group.ranks[(me + nodes - 1) % nodes];
   for (std::size_t step = 0; step + 1 < nodes; ++step) {
@@ -97,20 +97,20 @@ Task ring_sum(const NodeGroup& group, std::vector<SharedBuffer> pieces, Reductio
 SharedBuffer widened(const SharedBuffer& data, DType dtype) {
   const std::size_t count = data.size() / size_of(dtype);
   SharedBuffer wide(count * sizeof(float));
-  convert(DType::F32, wide.data(), dtype, data.data(), count);
+  math::convert(DType::F32, wide.data(), dtype, data.data(), count);
   return wide;
 }
 
 // Another round of handing on gives all to all.
-Task ring(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+Task ring(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
   const auto nodes = group.ranks.size(), me = static_cast<std::size_t>(group.me);
   const int after = group.ranks[(me + 1) % nodes], before = group.ranks[(me + nodes - 1) % nodes];
   const std::vector<SharedBuffer> pieces = pieces_of(data, nodes, size_of(reduction.dtype));
-  if (is_half(reduction.dtype)) {
+  if (math::is_half(reduction.dtype)) {
     const std::vector<SharedBuffer> wide = pieces_of(widened(data, reduction.dtype), nodes, sizeof(float));
     co_await ring_sum(group, wide, reduction.as(DType::F32));
     const SharedBuffer &sum = wide[(me + 1) % nodes], &mine = pieces[(me + 1) % nodes];
-    convert(reduction.dtype, mine.data(), DType::F32, sum.data(), sum.size() / sizeof(float));
+    math::convert(reduction.dtype, mine.data(), DType::F32, sum.data(), sum.size() / sizeof(float));
   } else {
     co_await ring_sum(group, pieces, reduction);
   }
@@ -123,12 +123,12 @@ Task ring(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
 }
 
 // Nodes beyond the largest power of two hand theirs to a partner first and get the result from it.
-Task doubling(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+Task doubling(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
   const auto nodes = group.ranks.size(), me = static_cast<std::size_t>(group.me);
   const std::size_t core = std::bit_floor(nodes);
   const auto rank = [&](std::size_t node) { return group.ranks[node]; };
   const SharedBuffer theirs(data.size());
-  const Reduction plain = reduction.unscaled();
+  const math::Reduction plain = reduction.unscaled();
   if (me >= core) {
     co_await arrives(group.transport.send(rank(me - core), group.tag, data));
     co_await arrives(group.transport.receive(rank(me - core), second(group), data));
@@ -158,10 +158,10 @@ Task doubling(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
 }
 
 // Everyone rounds the same sum.
-Task doubling_of_halves(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
+Task doubling_of_halves(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
   const SharedBuffer wide = widened(data, reduction.dtype);
   co_await doubling(group, wide, reduction.as(DType::F32));
-  convert(reduction.dtype, data.data(), DType::F32, wide.data(), data.size() / size_of(reduction.dtype));
+  math::convert(reduction.dtype, data.data(), DType::F32, wide.data(), data.size() / size_of(reduction.dtype));
 }
 
 // Recursive halving, then doubling. Of the pieces that a node still has, it sends one half to a partner and sums the
@@ -169,7 +169,7 @@ Task doubling_of_halves(const NodeGroup& group, SharedBuffer data, Reduction red
 // largest power of two are as in doubling().
 class Halves {
  public:
-  Halves(const NodeGroup& group, SharedBuffer sums, SharedBuffer data, const Reduction& reduction)
+  Halves(const NodeGroup& group, SharedBuffer sums, SharedBuffer data, const math::Reduction& reduction)
       : group_(group),
         nodes_(group.ranks.size()),
         me_(static_cast<std::size_t>(group.me)),
@@ -177,7 +177,7 @@ class Halves {
         sums_(std::move(sums)),
         data_(std::move(data)),
         reduction_(reduction),
-        wide_(reduction.as(is_half(reduction.dtype) ? DType::F32 : reduction.dtype)) {}
+        wide_(reduction.as(math::is_half(reduction.dtype) ? DType::F32 : reduction.dtype)) {}
 
   Task run() {
     if (me_ >= core_) {
@@ -233,7 +233,7 @@ class Halves {
     const std::vector<const std::byte*> inputs{sum.data()};
     combine(wide_, sum.data(), inputs, sum.size());
     if (wide_.dtype != reduction_.dtype)
-      convert(reduction_.dtype, mine.data(), wide_.dtype, sum.data(), sum.size() / size_of(wide_.dtype));
+      math::convert(reduction_.dtype, mine.data(), wide_.dtype, sum.data(), sum.size() / size_of(wide_.dtype));
   }
 
   Task hand_out() {
@@ -250,11 +250,11 @@ class Halves {
   const NodeGroup& group_;
   const std::size_t nodes_, me_, core_;
   const SharedBuffer sums_, data_;  // the same memory, but for values of 16 bits
-  const Reduction reduction_, wide_;
+  const math::Reduction reduction_, wide_;
 };
 
-Task halving(const NodeGroup& group, SharedBuffer data, Reduction reduction) {
-  Halves halves(group, is_half(reduction.dtype) ? widened(data, reduction.dtype) : data, data, reduction);
+Task halving(const NodeGroup& group, SharedBuffer data, math::Reduction reduction) {
+  Halves halves(group, math::is_half(reduction.dtype) ? widened(data, reduction.dtype) : data, data, reduction);
   co_await halves.run();
 }
 
@@ -296,9 +296,9 @@ std::size_t chunk_bytes_for(std::size_t least, int nodes, std::size_t slices) {
 }
 
 // Of two neighbouring powers of two the smaller one: rounding sums of a few large values up must not overflow.
-TwoSteps two_steps(const Reduction& reduction, std::size_t most) {
+TwoSteps two_steps(const math::Reduction& reduction, std::size_t most) {
   const bool sums = reduction.op == ReduceOp::Sum || reduction.op == ReduceOp::Average;
-  if (!sums || !is_half(reduction.dtype)) return {reduction.unscaled(), reduction};
+  if (!sums || !math::is_half(reduction.dtype)) return {reduction.unscaled(), reduction};
   const double mean = std::ldexp(1.0, -std::bit_width(most - 1));  // no larger than 1 / most
   const double whole = std::ldexp(1.0, std::ilogb(reduction.scale));
   const double first = std::clamp(whole, mean, 1.0);
@@ -306,10 +306,10 @@ TwoSteps two_steps(const Reduction& reduction, std::size_t most) {
 }
 
 Task allreduce_inter_node(const NodeGroup& group, InterNodeAlgorithm algorithm, SharedBuffer data,
-                          Reduction reduction) {
-  const bool half = is_half(reduction.dtype), hands_on_sums = algorithm == InterNodeAlgorithm::Doubling ||
-                                                              algorithm == InterNodeAlgorithm::Ring ||
-                                                              algorithm == InterNodeAlgorithm::Halving;
+                          math::Reduction reduction) {
+  const bool half = math::is_half(reduction.dtype), hands_on_sums = algorithm == InterNodeAlgorithm::Doubling ||
+                                                                    algorithm == InterNodeAlgorithm::Ring ||
+                                                                    algorithm == InterNodeAlgorithm::Halving;
   if (half && hands_on_sums && std::ssize(group.ranks) <= kFewNodes) algorithm = InterNodeAlgorithm::Direct;
   switch (algorithm) {
     case InterNodeAlgorithm::Gather: return gather(group, std::move(data), reduction);

@@ -44,9 +44,9 @@ std::size_t chunk_bytes_for(std::size_t least, int nodes, std::size_t slices);
 // scaled down, the node does a part of that before it rounds: as much as keeps an average in range, and by a power of
 // two, so that the rounding stays the same. Pure.
 struct TwoSteps {
-  Reduction in_node, inter_node;
+  math::Reduction in_node, inter_node;
 };
-TwoSteps two_steps(const Reduction& reduction, std::size_t most);
+TwoSteps two_steps(const math::Reduction& reduction, std::size_t most);
 
 // The ranks that take part, and where their messages meet: `tag` and the lane after it are used.
 struct NodeGroup {
@@ -57,6 +57,7 @@ struct NodeGroup {
 };
 
 // Replaces `data` by the reduction over all nodes, scaled. The same bits on every node. The group must stay.
-Task allreduce_inter_node(const NodeGroup& group, InterNodeAlgorithm algorithm, SharedBuffer data, Reduction reduction);
+Task allreduce_inter_node(const NodeGroup& group, InterNodeAlgorithm algorithm, SharedBuffer data,
+                          math::Reduction reduction);
 
 }  // namespace ronde::comm::detail

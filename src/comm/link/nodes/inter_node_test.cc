@@ -144,7 +144,7 @@ class InterNodeHalves : public testing::TestWithParam<std::tuple<InterNodeAlgori
   static constexpr std::size_t kCount = 500;
   HalfCase now() const { return std::make_from_tuple<HalfCase>(GetParam()); }
   // Everyone's values, from those of each node.
-  std::vector<Elements> run(const std::vector<Elements>& inputs, double scale) {
+  std::vector<math::Elements> run(const std::vector<math::Elements>& inputs, double scale) {
     const auto [algorithm, nodes, dtype] = now();
     std::vector<std::unique_ptr<TestTransport>> transports;
     std::vector<int> ranks(static_cast<std::size_t>(nodes));
@@ -163,7 +163,7 @@ class InterNodeHalves : public testing::TestWithParam<std::tuple<InterNodeAlgori
     }
     Task all = tasks.run();
     EXPECT_TRUE(all.advance());
-    std::vector<Elements> results;
+    std::vector<math::Elements> results;
     for (const SharedBuffer& buffer : buffers) results.emplace_back(buffer.data(), buffer.data() + buffer.size());
     return results;
   }
@@ -175,36 +175,37 @@ TEST_P(InterNodeHalves, AreRoundedOnce) {
   const double step = dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
   std::mt19937_64 random(static_cast<std::uint64_t>(nodes));
   std::uniform_real_distribution<double> values(-2, 2);
-  std::vector<Elements> inputs(static_cast<std::size_t>(nodes), Elements(2 * kCount));
+  std::vector<math::Elements> inputs(static_cast<std::size_t>(nodes), math::Elements(2 * kCount));
   std::vector<double> sums(kCount), sizes(kCount);
-  for (Elements& input : inputs)
+  for (math::Elements& input : inputs)
     for (std::size_t i = 0; i < kCount; ++i) {
-      store_float(dtype, input.data() + 2 * i, values(random));
-      sums[i] += load_float(dtype, input.data() + 2 * i);
-      sizes[i] += std::abs(load_float(dtype, input.data() + 2 * i));
+      math::store_float(dtype, input.data() + 2 * i, values(random));
+      sums[i] += math::load_float(dtype, input.data() + 2 * i);
+      sizes[i] += std::abs(math::load_float(dtype, input.data() + 2 * i));
     }
   const double scale = 0.3;
-  const std::vector<Elements> results = run(inputs, scale);
-  for (const Elements& result : results) EXPECT_EQ(result, results[0]) << "the same bits everywhere";
+  const std::vector<math::Elements> results = run(inputs, scale);
+  for (const math::Elements& result : results) EXPECT_EQ(result, results[0]) << "the same bits everywhere";
   for (std::size_t i = 0; i < kCount; ++i) {
     const double expected = sums[i] * scale, in_f32 = sizes[i] * scale * nodes * 0x1p-24;
-    ASSERT_NEAR(load_float(dtype, results[0].data() + 2 * i), expected, step * std::abs(expected) + in_f32) << i;
+    ASSERT_NEAR(math::load_float(dtype, results[0].data() + 2 * i), expected, step * std::abs(expected) + in_f32) << i;
   }
 }
 
 TEST_P(InterNodeHalves, AveragesDoNotOverflow) {
   const auto [algorithm, nodes, dtype] = now();
-  Elements input(2 * kCount);
-  for (std::size_t i = 0; i < kCount; ++i) store_float(dtype, input.data() + 2 * i, 40000);
-  const double value = load_float(dtype, input.data());  // 39936 in bf16
-  for (const Elements& result : run(std::vector<Elements>(static_cast<std::size_t>(nodes), input), 1.0 / nodes))
-    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(load_float(dtype, result.data() + 2 * i), value);
+  math::Elements input(2 * kCount);
+  for (std::size_t i = 0; i < kCount; ++i) math::store_float(dtype, input.data() + 2 * i, 40000);
+  const double value = math::load_float(dtype, input.data());  // 39936 in bf16
+  for (const math::Elements& result :
+       run(std::vector<math::Elements>(static_cast<std::size_t>(nodes), input), 1.0 / nodes))
+    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(math::load_float(dtype, result.data() + 2 * i), value);
 }
 
 TEST_P(InterNodeHalves, TakeNoMoreBytesUpToSixteenNodes) {
   const auto [algorithm, nodes, dtype] = now();
   const auto n = static_cast<std::size_t>(nodes), bytes = 2 * kCount;
-  run(std::vector<Elements>(n, Elements(bytes)), 1.0);
+  run(std::vector<math::Elements>(n, math::Elements(bytes)), 1.0);
   const std::size_t few = 2 * (n - 1) * bytes;  // each byte goes to one node and from there to all others
   if (algorithm == InterNodeAlgorithm::Gather)
     EXPECT_EQ(box_.bytes, n * (n - 1) * bytes);

@@ -50,14 +50,14 @@ InterNodeAlgorithm NodesLink::algorithm_for(std::size_t bytes) const {
   return tuning_.algorithm.value_or(choose_inter_node(bytes, nodes(), tuning_.in_order));
 }
 
-Task NodesLink::allreduce(Segments data, Reduction reduction) {
+Task NodesLink::allreduce(Segments data, math::Reduction reduction) {
   if (data.size() <= tuning_.small_bytes) return allreduce_small(std::move(data), reduction);
   return allreduce_large(std::move(data), reduction);
 }
 
 // Over the mesh, as votes are: what comes there wakes whom it is for, while MPI has to be looked at. By name, 4 bytes
 // between two hosts of two ranks took 236 us with MPI and 72 us so (1 Gbit/s, four ranks on two cores).
-Task NodesLink::allreduce_small(Segments data, Reduction reduction) {
+Task NodesLink::allreduce_small(Segments data, math::Reduction reduction) {
   const SharedBuffer all(data.size());
   gather(data, 0, data.size(), all.data());
   const TwoSteps steps = two_steps(reduction, layout_->widest());
@@ -87,7 +87,7 @@ std::vector<Bytes> cut(Bytes bytes, std::size_t members, std::size_t slices, std
 }  // namespace
 
 // One after the other, the same on every member of the node: sum chunk c, then hand out chunk c - depth.
-Task NodesLink::allreduce_large(Segments data, Reduction reduction) {
+Task NodesLink::allreduce_large(Segments data, math::Reduction reduction) {
   const std::size_t element = size_of(reduction.dtype), slices = layout_->narrowest();
   const TwoSteps steps = two_steps(reduction, layout_->widest());
   const std::size_t wanted = chunk_bytes_for(tuning_.chunk_bytes, nodes(), slices);

@@ -23,10 +23,11 @@ void copy(Bytes to, const SharedBuffer& from) {
 }
 
 // In the order of nodes.
-void reduce_parts(const std::vector<SharedBuffer>& parts, Bytes out, const Reduction& reduction) {
+void reduce_parts(const std::vector<SharedBuffer>& parts, Bytes out, const math::Reduction& reduction) {
   std::vector<const std::byte*> inputs;
   for (const SharedBuffer& part : parts) inputs.push_back(part.data());
-  reduce(reduction.dtype, reduction.op, out.data(), inputs, out.size() / size_of(reduction.dtype), reduction.scale);
+  math::reduce(reduction.dtype, reduction.op, out.data(), inputs, out.size() / size_of(reduction.dtype),
+               reduction.scale);
 }
 
 }  // namespace
@@ -131,19 +132,19 @@ Task NodesLink::alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) {
 }
 
 // Sums that are handed on come in an order of their own.
-Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+Task NodesLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) {
   if (many_nodes() && !tuning_.in_order && layout_->widest() == layout_->narrowest())
     return reduce_scatter_by_lines(std::move(send), out, reduction);
   return reduce_scatter_directly(std::move(send), out, reduction);
 }
 
-Task NodesLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task NodesLink::reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) {
   if (many_nodes() && !tuning_.in_order) return reduce_by_tree(data, out, root, reduction);
   return reduce_directly(data, out, root, reduction);
 }
 
 // Each node sums what is meant for a member elsewhere, and one of it sends that; who gets it sums over the nodes.
-Task NodesLink::reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+Task NodesLink::reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) {
   const TwoSteps steps = two_steps(reduction, layout_->widest());
   std::vector<SharedBuffer> parts(layout_->nodes.size());
   std::vector<PendingMessage> coming, going;
@@ -167,7 +168,7 @@ Task NodesLink::reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out,
   for (const PendingMessage& message : going) co_await arrives(message);
 }
 
-Task NodesLink::reduce_directly(ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task NodesLink::reduce_directly(ConstBytes data, Bytes out, int root, math::Reduction reduction) {
   if (data.empty()) co_return;
   const int source = node_of(root), gateway = node_ == source ? place_of(root) : 0;
   const TwoSteps steps = two_steps(reduction, layout_->widest());

@@ -13,20 +13,20 @@
 namespace ronde::comm::detail {
 namespace {
 
-void add(const Reduction& reduction, SharedBuffer to, const SharedBuffer& from) {
+void add(const math::Reduction& reduction, SharedBuffer to, const SharedBuffer& from) {
   const std::vector<const std::byte*> inputs{to.data(), from.data()};
-  const Reduction plain = reduction.unscaled();
-  reduce(plain.dtype, plain.op, to.data(), inputs, to.size() / size_of(plain.dtype), plain.scale);
+  const math::Reduction plain = reduction.unscaled();
+  math::reduce(plain.dtype, plain.op, to.data(), inputs, to.size() / size_of(plain.dtype), plain.scale);
 }
 
 // What sums of such values travel as.
 DType wide_type(DType dtype) {
-  return is_half(dtype) ? DType::F32 : dtype;
+  return math::is_half(dtype) ? DType::F32 : dtype;
 }
 
 // The same values in the type that sums travel as.
 void retype(DType to, std::byte* out, DType from, const std::byte* in, std::size_t count) {
-  if (to != from) return convert(to, out, from, in, count);
+  if (to != from) return math::convert(to, out, from, in, count);
   if (count > 0) std::memcpy(out, in, count * size_of(from));
 }
 
@@ -38,11 +38,11 @@ SharedBuffer widened(ConstBytes data, DType dtype) {
 }
 
 // Scaled, and rounded if need be.
-void finish(Bytes out, const SharedBuffer& sum, const Reduction& reduction) {
-  const Reduction wide = reduction.as(wide_type(reduction.dtype));
+void finish(Bytes out, const SharedBuffer& sum, const math::Reduction& reduction) {
+  const math::Reduction wide = reduction.as(wide_type(reduction.dtype));
   const std::size_t count = out.size() / size_of(reduction.dtype);
   const std::vector<const std::byte*> inputs{sum.data()};
-  reduce(wide.dtype, wide.op, sum.data(), inputs, count, wide.scale);
+  math::reduce(wide.dtype, wide.op, sum.data(), inputs, count, wide.scale);
   retype(reduction.dtype, out.data(), wide.dtype, sum.data(), count);
 }
 
@@ -122,7 +122,7 @@ Task NodesLink::gather_by_lines(Transport& transport, Tag tag, ConstBytes mine, 
 
 // The same backwards: in each step everyone hands back sums of what is meant for nodes further on. A line has what its
 // members are to get, summed over the node.
-Task NodesLink::reduce_scatter_by_lines(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+Task NodesLink::reduce_scatter_by_lines(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) {
   const TwoSteps steps = two_steps(reduction, layout_->widest());
   const std::size_t line = static_cast<std::size_t>(place_);
   std::vector<SharedBuffer> memory;
@@ -161,7 +161,7 @@ Task NodesLink::reduce_scatter_by_lines(std::vector<ConstBytes> send, Bytes out,
 }
 
 // Up a binary tree of nodes, in pieces, so that a node hands one on while the next one comes.
-Task NodesLink::reduce_by_tree(ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task NodesLink::reduce_by_tree(ConstBytes data, Bytes out, int root, math::Reduction reduction) {
   constexpr std::size_t kPiece = 1 << 20;
   if (data.empty()) co_return;
   const int source = node_of(root), gateway = node_ == source ? place_of(root) : 0;
@@ -174,7 +174,7 @@ Task NodesLink::reduce_by_tree(ConstBytes data, Bytes out, int root, Reduction r
     return node == source ? rank_of(root) : leader(node);
   };
   const TreePlace tree = tree_place((node_ + nodes() - source) % nodes(), nodes());
-  const Reduction wide = steps.inter_node.as(wide_type(reduction.dtype));
+  const math::Reduction wide = steps.inter_node.as(wide_type(reduction.dtype));
   const SharedBuffer sum = widened(own.bytes(), reduction.dtype);
   std::vector<PendingMessage> going;
   for (std::size_t at = 0; at < sum.size(); at += kPiece) {

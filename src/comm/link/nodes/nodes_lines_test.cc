@@ -169,8 +169,8 @@ TEST_P(Lines, SixteenBitValuesAreRoundedOnceBetweenNodes) {
   std::vector<std::vector<std::uint16_t>> values(size, std::vector<std::uint16_t>(8));
   for (std::size_t me = 0; me < size; ++me) {
     const std::vector<float> wide(8, me == 0 ? 1.0F : 0.001953125F);  // 2^-9: half of the last digit of 1 in bf16
-    convert(DType::BF16, bytes_of(values[me]).data(), DType::F32, reinterpret_cast<const std::byte*>(wide.data()),
-            wide.size());
+    math::convert(DType::BF16, bytes_of(values[me]).data(), DType::F32, reinterpret_cast<const std::byte*>(wide.data()),
+                  wide.size());
   }
   std::vector<std::uint16_t> sum(8);
   links_.run([&](Link& link) {
@@ -179,7 +179,7 @@ TEST_P(Lines, SixteenBitValuesAreRoundedOnceBetweenNodes) {
                        {.dtype = DType::BF16, .op = ReduceOp::Sum});
   });
   std::vector<float> wide(8);
-  convert(DType::F32, bytes_of(wide).data(), DType::BF16, bytes_of(sum).data(), sum.size());
+  math::convert(DType::F32, bytes_of(wide).data(), DType::BF16, bytes_of(sum).data(), sum.size());
   EXPECT_NEAR(wide.front(), 1.0F + 0.001953125F * static_cast<float>(size - 1), 0.008F);
   EXPECT_GT(wide.front(), 1.02F) << "small values were lost on the way";
 }

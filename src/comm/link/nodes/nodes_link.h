@@ -77,9 +77,9 @@ class NodesLink final : public Link {
 
   std::vector<std::string> algorithms() const override;
   void use_algorithm(std::size_t index) override;
-  Task allreduce(Segments data, Reduction reduction) override;
-  Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) override;
-  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) override;
+  Task allreduce(Segments data, math::Reduction reduction) override;
+  Task reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) override;
+  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) override;
   Task broadcast(Bytes data, int root) override;
   Task allgather(ConstBytes mine, std::vector<Bytes> out) override;
   Task alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) override;
@@ -121,8 +121,8 @@ class NodesLink final : public Link {
 
   Task gather_over(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out);
   Task gather_directly(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out);
-  Task reduce_directly(ConstBytes data, Bytes out, int root, Reduction reduction);
-  Task reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out, Reduction reduction);
+  Task reduce_directly(ConstBytes data, Bytes out, int root, math::Reduction reduction);
+  Task reduce_scatter_directly(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction);
 
   // Of many nodes, one member of each works in step with those in its place on the others: a line. Where nodes differ
   // in size there is one line, of the leaders. Everyone has partners at vote_distances() only; nodes_lines.cc.
@@ -138,11 +138,11 @@ class NodesLink final : public Link {
   template <class Part>
   Bundle bundle_of(std::size_t line, const std::vector<Part>& parts) const;
   Task gather_by_lines(Transport& transport, Tag tag, ConstBytes mine, std::vector<Bytes> out);
-  Task reduce_scatter_by_lines(std::vector<ConstBytes> send, Bytes out, Reduction reduction);
-  Task reduce_by_tree(ConstBytes data, Bytes out, int root, Reduction reduction);
+  Task reduce_scatter_by_lines(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction);
+  Task reduce_by_tree(ConstBytes data, Bytes out, int root, math::Reduction reduction);
   InterNodeAlgorithm algorithm_for(std::size_t bytes) const;
-  Task allreduce_small(Segments data, Reduction reduction);
-  Task allreduce_large(Segments data, Reduction reduction);
+  Task allreduce_small(Segments data, math::Reduction reduction);
+  Task allreduce_large(Segments data, math::Reduction reduction);
 
   const std::unique_ptr<ShmLink> local_;
   NodeWords words_;

@@ -17,7 +17,7 @@ constexpr std::size_t kHead = sizeof(char) + 2 * sizeof(std::uint64_t);
 std::string pack_texts(const std::vector<std::string>& texts) {
   std::string bytes;
   for (const std::string& text : texts) {
-    put<std::uint64_t>(bytes, text.size());
+    support::put<std::uint64_t>(bytes, text.size());
     bytes += text;
   }
   return bytes;
@@ -26,7 +26,7 @@ std::string pack_texts(const std::vector<std::string>& texts) {
 std::vector<std::string> unpack_texts(std::string_view bytes) {
   std::vector<std::string> texts;
   while (!bytes.empty()) {
-    const std::uint64_t length = take<std::uint64_t>(bytes, kWhat);
+    const std::uint64_t length = support::take<std::uint64_t>(bytes, kWhat);
     texts.emplace_back(bytes.substr(0, length));
     bytes.remove_prefix(std::min<std::size_t>(length, bytes.size()));
   }
@@ -57,8 +57,8 @@ std::vector<std::string> TextRuns::all() const {
 std::string TextRuns::write() const {
   std::string bytes;
   for (const Run& run : runs_) {
-    put<std::uint64_t>(bytes, run.times);
-    put<std::uint64_t>(bytes, run.text.size());
+    support::put<std::uint64_t>(bytes, run.times);
+    support::put<std::uint64_t>(bytes, run.text.size());
     bytes += run.text;
   }
   return bytes;
@@ -68,9 +68,10 @@ TextRuns TextRuns::read(std::string_view bytes, std::uint64_t most) {
   TextRuns runs;
   try {
     while (!bytes.empty()) {
-      const std::uint64_t times = take<std::uint64_t>(bytes, kWhat), length = take<std::uint64_t>(bytes, kWhat);
+      const std::uint64_t times = support::take<std::uint64_t>(bytes, kWhat),
+                          length = support::take<std::uint64_t>(bytes, kWhat);
       if (times > most - runs.texts_) throw Error(Error::Kind::System, "a rank told more texts than there are members");
-      runs.add(std::string(take(bytes, length, kWhat)), times);
+      runs.add(std::string(support::take(bytes, length, kWhat)), times);
     }
   } catch (const Error& error) {
     throw Error(Error::Kind::System, error.what());
@@ -80,16 +81,16 @@ TextRuns TextRuns::read(std::string_view bytes, std::uint64_t most) {
 
 std::string write_note(const GroupNote& note) {
   std::string bytes(1, note.kind);
-  put(bytes, note.channel);
-  put(bytes, note.number);
+  support::put(bytes, note.channel);
+  support::put(bytes, note.number);
   return bytes.append(note.rest);
 }
 
 std::optional<GroupNote> read_note(std::string_view bytes) {
   if (bytes.size() < kHead) return {};
-  GroupNote note{.kind = take<char>(bytes, kWhat)};
-  note.channel = take<std::uint64_t>(bytes, kWhat);
-  note.number = take<std::uint64_t>(bytes, kWhat);
+  GroupNote note{.kind = support::take<char>(bytes, kWhat)};
+  note.channel = support::take<std::uint64_t>(bytes, kWhat);
+  note.number = support::take<std::uint64_t>(bytes, kWhat);
   note.rest = bytes;
   return note;
 }

@@ -40,12 +40,12 @@ std::string network_namespace() {
 
 // Messages have borders: a rank may say several things.
 FileDescriptor make_socket() {
-  return make_unix_socket(SOCK_SEQPACKET);
+  return support::make_unix_socket(SOCK_SEQPACKET);
 }
 
 FileDescriptor listen_at(const std::string& address, int backlog) {
   FileDescriptor socket = make_socket();
-  const UnixAddress name = unix_address(address);
+  const support::UnixAddress name = support::unix_address(address);
   if (bind(socket.get(), name.get(), name.length) != 0 || listen(socket.get(), backlog) != 0)
     throw Error::system(errno, "cannot listen for the ranks of this node");
   return socket;
@@ -54,7 +54,7 @@ FileDescriptor listen_at(const std::string& address, int backlog) {
 // Waits until a socket that never blocks has something for us, or room.
 void wait_for(int socket, short events, const std::string& whom, Deadline until) {
   pollfd wanted{.fd = socket, .events = events, .revents = 0};
-  const int ready = poll(&wanted, 1, poll_time(until));
+  const int ready = poll(&wanted, 1, support::poll_time(until));
   if (ready > 0 || (ready < 0 && errno == EINTR)) return;
   throw Error(Error::Kind::Timeout, fmt::format("{} does not answer at the start", whom));
 }
@@ -131,7 +131,7 @@ ReceivedArena receive_arena(int socket, const std::string& whom, Deadline until)
 FileDescriptor accept_from(int listener, Deadline until) {
   for (;;) {
     FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket && peer_is_ours(socket.get())) return socket;
+    if (socket && support::peer_is_ours(socket.get())) return socket;
     if (!socket && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
       throw Error::system(errno, "cannot accept the ranks of this node");
     if (!socket) wait_for(listener, POLLIN, "a rank of this node", until);
@@ -151,7 +151,8 @@ class ArenaExchange {
     std::vector<FileDescriptor> arenas(peers_.ranks.size());
     peers_.sockets.resize(peers_.ranks.size());
     for (int peer = 0; peer < me_; ++peer) {
-      socket(peer) = connect_unix(addresses_[static_cast<std::size_t>(peer)], SOCK_SEQPACKET, name(peer), until_);
+      socket(peer) =
+          support::connect_unix(addresses_[static_cast<std::size_t>(peer)], SOCK_SEQPACKET, name(peer), until_);
       send_arena(socket(peer).get(), me_, mine, name(peer), until_);
     }
     for (int i = me_ + 1; i < size; ++i) {
@@ -235,7 +236,7 @@ void Peers::take_job(Directory directory) {
 }
 
 Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadline until) {
-  const std::string host = topology::host_name(), address = random_address();
+  const std::string host = topology::host_name(), address = support::random_address();
   const FileDescriptor listener = listen_at(address, bootstrap.size());
   Identity identity = identify(boot_id(), network_namespace(), host);
   if (options.pretend_nodes > 1)
@@ -248,7 +249,7 @@ Peers connect_peers(Bootstrap& bootstrap, const ConnectOptions& options, Deadlin
                           identity.machine,
                           topology::cpu_quotas()};
   OwnListening own = listen_before(options.interfaces);
-  const std::string secret = bootstrap.rank() == 0 ? random_secret() : "";
+  const std::string secret = bootstrap.rank() == 0 ? support::random_secret() : "";
   const Told told{.who = mine, .here = own.here.endpoint, .outside = own.outside.endpoint, .secret = secret};
   Everyone everyone =
       read_everyone(bootstrap.exchange(write_told(told), until), bootstrap.rank(), options.interfaces.empty());

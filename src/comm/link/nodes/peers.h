@@ -32,7 +32,7 @@ struct Peers {
   int cpus = 1;                                 // that these have together: fewer than ranks, and they must not spin
   std::shared_ptr<Node> node;                   // its ranks are positions in `ranks`
   std::vector<FileDescriptor> sockets;          // by position; the own one is empty
-  std::vector<CloseOnFork> guards;              // of the sockets: forked children do not keep them
+  std::vector<support::CloseOnFork> guards;     // of the sockets: forked children do not keep them
   std::unique_ptr<Mesh> mesh;                   // none when all ranks are on this node
   std::shared_ptr<Transport> data;              // what carries data between nodes; none: the mesh
   int node_of(int rank) const { return layout->node_of[static_cast<std::size_t>(rank)]; }

@@ -51,19 +51,19 @@ TEST(Identity, TheLoopbackLeadsToRanksOfOneNetworkNamespace) {
 class FullQueue : public testing::Test {
  protected:
   FullQueue() {
-    const UnixAddress name = unix_address(address_);
+    const support::UnixAddress name = support::unix_address(address_);
     EXPECT_EQ(bind(listener_.get(), name.get(), name.length), 0);
     EXPECT_EQ(listen(listener_.get(), 0), 0);
     for (;;) {
-      FileDescriptor socket = make_unix_socket(SOCK_SEQPACKET);
+      FileDescriptor socket = support::make_unix_socket(SOCK_SEQPACKET);
       if (connect(socket.get(), name.get(), name.length) != 0) break;
       queued_.push_back(std::move(socket));
     }
     EXPECT_EQ(errno, EAGAIN);
   }
 
-  const std::string address_ = random_address();
-  FileDescriptor listener_ = make_unix_socket(SOCK_SEQPACKET);
+  const std::string address_ = support::random_address();
+  FileDescriptor listener_ = support::make_unix_socket(SOCK_SEQPACKET);
   std::vector<FileDescriptor> queued_;
 };
 
@@ -72,12 +72,12 @@ TEST_F(FullQueue, IsTriedAgainUntilThereIsRoom) {
     std::this_thread::sleep_for(50ms);
     FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   });
-  EXPECT_TRUE(connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(20s)));
+  EXPECT_TRUE(support::connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(20s)));
 }
 
 TEST_F(FullQueue, IsNotTriedForEver) {
   try {
-    connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(50ms));
+    support::connect_unix(address_, SOCK_SEQPACKET, "rank 1", Deadline::after(50ms));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::Timeout);

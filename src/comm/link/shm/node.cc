@@ -24,18 +24,18 @@ void Node::wake(std::span<const int> peers, std::atomic<std::uint32_t> Header::*
     if (who == 0) continue;
     std::atomic<std::uint32_t>& word_of_bell = bell(theirs, static_cast<Sleeper>(who));
     word_of_bell.fetch_add(1, std::memory_order_release);
-    futex_wake_all(word_of_bell);
+    support::futex_wake_all(word_of_bell);
   }
 }
 
 void Node::sleep_since(std::uint32_t rung, Deadline until, Sleeper who) const {
-  futex_wait(bell(header(rank_), who), rung, until);
+  support::futex_wait(bell(header(rank_), who), rung, until);
 }
 
 void Node::wake_self(Sleeper who) const {
   std::atomic<std::uint32_t>& mine = bell(header(rank_), who);
   mine.fetch_add(1, std::memory_order_release);
-  futex_wake_all(mine);
+  support::futex_wake_all(mine);
 }
 
 void Node::wake_self() const {

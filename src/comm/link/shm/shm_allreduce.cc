@@ -53,7 +53,7 @@ void copy(const Segments& data, Range to, const std::byte* room) {
   });
 }
 
-Task small_allreduce(Channel& channel, Segments data, Reduction reduction) {
+Task small_allreduce(Channel& channel, Segments data, math::Reduction reduction) {
   const std::uint64_t round = channel.rounds++;
   const auto shown = [&](int member) { return channel.area(member).small[round % 2].data(); };
   copy(shown(channel.rank()), data, {0, data.size()});
@@ -63,8 +63,8 @@ Task small_allreduce(Channel& channel, Segments data, Reduction reduction) {
   data.for_range(0, data.size(), [&](std::span<std::byte> piece, std::size_t at) {
     for (int member = 0; member < channel.size(); ++member)
       inputs[static_cast<std::size_t>(member)] = member == channel.rank() ? piece.data() : shown(member) + at;
-    reduce(reduction.dtype, reduction.op, piece.data(), inputs, piece.size() / size_of(reduction.dtype),
-           reduction.scale);
+    math::reduce(reduction.dtype, reduction.op, piece.data(), inputs, piece.size() / size_of(reduction.dtype),
+                 reduction.scale);
   });
   // See ChannelArea on writing back. With more members, lines have more readers, and none may write.
   if (channel.size() != 2) co_return;
@@ -76,7 +76,7 @@ Task small_allreduce(Channel& channel, Segments data, Reduction reduction) {
 // the member shall reduce, and finds there what it has made of it.
 class Staging {
  public:
-  Staging(Channel& channel, const Segments& data, const Reduction& reduction)
+  Staging(Channel& channel, const Segments& data, const math::Reduction& reduction)
       : channel_(channel),
         data_(data),
         reduction_(reduction),
@@ -111,7 +111,7 @@ class Staging {
       for (int member = 0; member < channel_.size(); ++member)
         memories_[static_cast<std::size_t>(member)] =
             member == channel_.rank() ? piece.data() : lane(member, channel_.rank(), chunk) + at;
-      reduce_into_all(reduction_, memories_, piece.size());
+      math::reduce_into_all(reduction_, memories_, piece.size());
     });
   }
 
@@ -128,14 +128,14 @@ class Staging {
 
   Channel& channel_;
   const Segments& data_;
-  const Reduction& reduction_;
+  const math::Reduction& reduction_;
   std::size_t lane_bytes_, chunk_bytes_;
   std::uint64_t first_;
   std::vector<std::byte*> memories_;
 };
 
 // REQUIRES: nobody is in an earlier operation of the channel any more.
-Task staged_allreduce(Channel& channel, Segments data, Reduction reduction) {
+Task staged_allreduce(Channel& channel, Segments data, math::Reduction reduction) {
   Staging staging(channel, data, reduction);
   ChannelArea& mine = channel.mine();
   const auto other = [&](int i) { return (channel.rank() + i) % channel.size(); };  // not all begin at the same one
@@ -156,7 +156,7 @@ Task staged_allreduce(Channel& channel, Segments data, Reduction reduction) {
   channel.raise(mine.drained, staging.count(staging.chunks()));
 }
 
-Task large_allreduce(Channel& channel, Segments data, Reduction reduction) {
+Task large_allreduce(Channel& channel, Segments data, math::Reduction reduction) {
   // Where my memory lies in my arena, if it does.
   std::uint64_t offset = kNotShared;
   if (const std::byte* memory = data.contiguous())
@@ -174,13 +174,13 @@ Task large_allreduce(Channel& channel, Segments data, Reduction reduction) {
   }
   const Range mine = slice(data.size(), channel.rank(), channel.size());
   for (std::byte*& memory : memories) memory += mine.begin;
-  reduce_into_all(reduction, memories, mine.size());
+  math::reduce_into_all(reduction, memories, mine.size());
   co_await exchange(channel, {}, [](int, const std::byte*) {});
 }
 
 }  // namespace
 
-Task shm_allreduce(Channel& channel, Segments data, Reduction reduction) {
+Task shm_allreduce(Channel& channel, Segments data, math::Reduction reduction) {
   const std::size_t most = std::min(kSmallBytes, kSmallTotal / static_cast<std::size_t>(channel.size()));
   if (data.size() <= most) return small_allreduce(channel, std::move(data), reduction);
   return large_allreduce(channel, std::move(data), reduction);

@@ -65,11 +65,12 @@ void show_lanes(const Channel& channel, const std::vector<ConstBytes>& send, std
 }
 
 template <class Shown>
-void reduce_piece(const Channel& channel, Bytes out, ConstBytes mine, Shown shown, const Reduction& reduction) {
+void reduce_piece(const Channel& channel, Bytes out, ConstBytes mine, Shown shown, const math::Reduction& reduction) {
   std::vector<const std::byte*> inputs;
   for (int member = 0; member < channel.size(); ++member)
     inputs.push_back(member == channel.rank() ? mine.data() : shown(member));
-  reduce(reduction.dtype, reduction.op, out.data(), inputs, out.size() / size_of(reduction.dtype), reduction.scale);
+  math::reduce(reduction.dtype, reduction.op, out.data(), inputs, out.size() / size_of(reduction.dtype),
+               reduction.scale);
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ Task shm_alltoall(Channel& channel, std::vector<ConstBytes> send, std::vector<By
   co_await stream(channel, rounds, show, use);
 }
 
-Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) {
   std::size_t longest = 0;
   for (const ConstBytes& lane : send) longest = std::max(longest, lane.size());
   const auto me = static_cast<std::size_t>(channel.rank());
@@ -132,7 +133,7 @@ Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes ou
   co_await stream(channel, rounds_for(longest, lane_bytes(channel)), show, use);
 }
 
-Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, math::Reduction reduction) {
   const auto show = [&channel, data, root](std::uint64_t round, std::byte* room) {
     if (channel.rank() != root) copy(room, piece(data, round, kChunkBytes));
   };

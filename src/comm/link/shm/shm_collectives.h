@@ -24,9 +24,9 @@ Task shm_allgather(Channel& channel, ConstBytes mine, std::vector<Bytes> out);
 Task shm_alltoall(Channel& channel, std::vector<ConstBytes> send, std::vector<Bytes> out);
 
 // `out` gets the reduction of what all members gave as send[me]. `out` may be the memory of send[me].
-Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, Reduction reduction);
+Task shm_reduce_scatter(Channel& channel, std::vector<ConstBytes> send, Bytes out, math::Reduction reduction);
 
 // `out` of `root` gets the reduction of all `data`; it may be the memory of `data`. Others leave `out` empty.
-Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, Reduction reduction);
+Task shm_reduce(Channel& channel, ConstBytes data, Bytes out, int root, math::Reduction reduction);
 
 }  // namespace ronde::comm::detail

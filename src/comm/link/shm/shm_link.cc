@@ -203,13 +203,13 @@ std::uint64_t ShmLink::buckets_of(int member) const {
   return control(member).buckets.load(std::memory_order_acquire);
 }
 
-Task ShmLink::allreduce(Segments data, Reduction reduction) {
+Task ShmLink::allreduce(Segments data, math::Reduction reduction) {
   return shm_allreduce(data_, std::move(data), reduction);
 }
-Task ShmLink::reduce(ConstBytes data, Bytes out, int root, Reduction reduction) {
+Task ShmLink::reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) {
   return shm_reduce(data_, data, out, root, reduction);
 }
-Task ShmLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) {
+Task ShmLink::reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) {
   return shm_reduce_scatter(data_, std::move(send), out, reduction);
 }
 Task ShmLink::broadcast(Bytes data, int root) {

@@ -65,9 +65,9 @@ class ShmLink final : public Link {
   std::uint64_t buckets_of(int member) const override;
   Traffic traffic() const override { return traffic_; }
 
-  Task allreduce(Segments data, Reduction reduction) override;
-  Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) override;
-  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) override;
+  Task allreduce(Segments data, math::Reduction reduction) override;
+  Task reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) override;
+  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) override;
   Task broadcast(Bytes data, int root) override;
   Task allgather(ConstBytes mine, std::vector<Bytes> out) override;
   Task alltoall(std::vector<ConstBytes> send, std::vector<Bytes> out) override;

@@ -11,11 +11,11 @@ constexpr std::uint32_t kMagic = 0x524e4832;  // "RNH2": the version of this pag
 struct Hello {
   std::uint32_t magic = kMagic;
   std::int32_t from = 0, to = 0;
-  Sha256 nonce{};
+  support::Sha256 nonce{};
 };
 struct Challenge {
   std::uint32_t magic = kMagic;
-  Sha256 nonce{}, proof{};
+  support::Sha256 nonce{}, proof{};
 };
 static_assert(sizeof(Hello) == 44 && sizeof(Challenge) == CallerHandshake::kChallengeBytes, "no gaps on the wire");
 
@@ -32,19 +32,19 @@ Message read(std::string_view bytes) {
 }
 
 // `who` makes the two directions differ: nobody can answer with what it was sent.
-Sha256 prove(const std::string& secret, std::string_view who, Call call, const Sha256& callers,
-             const Sha256& listeners) {
+support::Sha256 prove(const std::string& secret, std::string_view who, Call call, const support::Sha256& callers,
+                      const support::Sha256& listeners) {
   std::string text(who);
   text += bytes_of(Hello{.from = call.from, .to = call.to, .nonce = callers});
   text += bytes_of(listeners);
-  return hmac_sha256(secret, text);
+  return support::hmac_sha256(secret, text);
 }
 
 constexpr std::string_view kCaller = "ronde caller ", kListener = "ronde listener ";
 
 }  // namespace
 
-CallerHandshake::CallerHandshake(std::string secret, Call call, const Sha256& nonce)
+CallerHandshake::CallerHandshake(std::string secret, Call call, const support::Sha256& nonce)
     : secret_(std::move(secret)), call_(call), nonce_(nonce) {}
 
 std::string CallerHandshake::hello() const {
@@ -53,17 +53,18 @@ std::string CallerHandshake::hello() const {
 
 std::string CallerHandshake::answer(std::string_view challenge) const {
   const auto theirs = read<Challenge>(challenge);
-  if (theirs.magic != kMagic || !same_digest(theirs.proof, prove(secret_, kListener, call_, nonce_, theirs.nonce)))
+  if (theirs.magic != kMagic ||
+      !support::same_digest(theirs.proof, prove(secret_, kListener, call_, nonce_, theirs.nonce)))
     return {};
   return bytes_of(prove(secret_, kCaller, call_, nonce_, theirs.nonce));
 }
 
-ListenerHandshake::ListenerHandshake(std::string secret, int rank, int ranks, const Sha256& nonce)
+ListenerHandshake::ListenerHandshake(std::string secret, int rank, int ranks, const support::Sha256& nonce)
     : secret_(std::move(secret)), rank_(rank), ranks_(ranks), nonce_(nonce) {}
 
 std::size_t ListenerHandshake::wants() const {
   if (state_ == State::Hello) return sizeof(Hello) - bytes_.size();
-  return state_ == State::Answer ? sizeof(Sha256) - bytes_.size() : 0;
+  return state_ == State::Answer ? sizeof(support::Sha256) - bytes_.size() : 0;
 }
 
 std::string ListenerHandshake::add(std::string_view bytes) {
@@ -90,9 +91,9 @@ std::string ListenerHandshake::take_hello() {
 }
 
 std::string ListenerHandshake::take_answer() {
-  const auto proof = read<Sha256>(bytes_);
+  const auto proof = read<support::Sha256>(bytes_);
   bytes_.clear();
-  if (!same_digest(proof, prove(secret_, kCaller, call_, callers_nonce_, nonce_))) return refuse();
+  if (!support::same_digest(proof, prove(secret_, kCaller, call_, callers_nonce_, nonce_))) return refuse();
   state_ = State::Accepted;
   return {CallerHandshake::kWelcome};
 }

@@ -28,7 +28,7 @@ class CallerHandshake {
   static constexpr char kWelcome = 'k';
 
   // `nonce`: random, never used before.
-  CallerHandshake(std::string secret, Call call, const Sha256& nonce);
+  CallerHandshake(std::string secret, Call call, const support::Sha256& nonce);
 
   std::string hello() const;
   // What to answer to a challenge; empty when whoever has sent it does not know the secret.
@@ -38,7 +38,7 @@ class CallerHandshake {
  private:
   std::string secret_;
   Call call_;
-  Sha256 nonce_;
+  support::Sha256 nonce_;
 };
 
 class ListenerHandshake {
@@ -46,7 +46,7 @@ class ListenerHandshake {
   enum class State { Hello, Answer, Accepted, Refused };
 
   // `ranks` of the job, of which this is `rank`. `nonce`: random, never used before.
-  ListenerHandshake(std::string secret, int rank, int ranks, const Sha256& nonce);
+  ListenerHandshake(std::string secret, int rank, int ranks, const support::Sha256& nonce);
 
   State state() const { return state_; }
   // How many bytes are expected next; none when it is over.
@@ -63,11 +63,11 @@ class ListenerHandshake {
 
   std::string secret_;
   int rank_, ranks_;
-  Sha256 nonce_;
+  support::Sha256 nonce_;
   State state_ = State::Hello;
   std::string bytes_;
   Call call_;
-  Sha256 callers_nonce_{};
+  support::Sha256 callers_nonce_{};
 };
 
 }  // namespace ronde::comm::detail

@@ -15,8 +15,8 @@ struct Ends {
 };
 
 Ends ends(const std::string& callers_secret, const std::string& listeners_secret, Call call = {.from = 2, .to = 1}) {
-  return {CallerHandshake(callers_secret, call, sha256("caller")),
-          ListenerHandshake(listeners_secret, 1, kRanks, sha256("listener"))};
+  return {CallerHandshake(callers_secret, call, support::sha256("caller")),
+          ListenerHandshake(listeners_secret, 1, kRanks, support::sha256("listener"))};
 }
 
 TEST(Handshake, TwoThatKnowTheSecretAcceptEachOther) {
@@ -61,7 +61,7 @@ TEST(Handshake, TheListenerRefusesWhoDoesNotKnowTheSecret) {
   auto [caller, listener] = ends("secret", "secret");
   const std::string challenge = listener.add(caller.hello());
   // The proof that it was just sent is the best that somebody without the secret can say.
-  EXPECT_EQ(listener.add(challenge.substr(challenge.size() - sizeof(Sha256))), "");
+  EXPECT_EQ(listener.add(challenge.substr(challenge.size() - sizeof(support::Sha256))), "");
   EXPECT_EQ(listener.state(), State::Refused);
   EXPECT_EQ(listener.add("more"), "") << "and stays refused";
   EXPECT_EQ(listener.state(), State::Refused);
@@ -70,7 +70,7 @@ TEST(Handshake, TheListenerRefusesWhoDoesNotKnowTheSecret) {
 TEST(Handshake, AnAnswerIsGoodForOneConnection) {
   auto [caller, listener] = ends("secret", "secret");
   const std::string answer = caller.answer(listener.add(caller.hello()));
-  ListenerHandshake next("secret", 1, kRanks, sha256("another number"));
+  ListenerHandshake next("secret", 1, kRanks, support::sha256("another number"));
   next.add(caller.hello());
   EXPECT_EQ(next.add(answer), "");
   EXPECT_EQ(next.state(), State::Refused);

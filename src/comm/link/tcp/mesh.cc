@@ -69,7 +69,7 @@ void Mesh::meet(const std::vector<int>& call, const std::vector<int>& called_by,
   for (std::string missing; !(missing = still_missing(call, called_by)).empty(); pump()) {
     if (until.passed()) throw Error(Error::Kind::Timeout, missing + " at the start");
     pollfd wanted{.fd = poll_.get(), .events = POLLIN, .revents = 0};
-    poll(&wanted, 1, poll_time(until));
+    poll(&wanted, 1, support::poll_time(until));
   }
 }
 

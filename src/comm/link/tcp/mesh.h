@@ -134,7 +134,7 @@ class Mesh final : public Messenger {
   bool refuse(const Incoming& in, const std::string& why);
 
   const Options options_;
-  std::vector<CloforkDescriptor> listeners_;
+  std::vector<support::CloforkDescriptor> listeners_;
   FileDescriptor poll_, timer_;
   std::chrono::nanoseconds wakes_at_{0};  // what the timer is set to; 0: nothing
   Callbacks callbacks_;

@@ -45,10 +45,10 @@ void Mesh::let_in(FileDescriptor socket) {
     id = next_id_++ & kNumber;
   } while (incoming_.contains(id) || unverified_.contains(id));
   watch(EPOLL_CTL_ADD, socket.get(), kUnverified | id, EPOLLIN);
-  unverified_.emplace(
-      id, UnverifiedConnection{.socket = std::move(socket),
-                               .handshake = {options_.secret, options_.rank, options_.job->size(), random_bytes()},
-                               .until = Deadline::after(options_.peer_timeout)});
+  unverified_.emplace(id, UnverifiedConnection{.socket = std::move(socket),
+                                               .handshake = {options_.secret, options_.rank, options_.job->size(),
+                                                             support::random_bytes()},
+                                               .until = Deadline::after(options_.peer_timeout)});
   wake_within(options_.peer_timeout);
 }
 

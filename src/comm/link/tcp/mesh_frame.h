@@ -44,7 +44,7 @@ struct Outgoing {
   // Answering: the peer has proven that it belongs to the job, and looks at our proof. Pausing: between two rounds of
   // its addresses.
   enum class State { Connecting, Greeting, Answering, Open, Pausing, Closed };
-  CloforkDescriptor socket;
+  support::CloforkDescriptor socket;
   State state = State::Pausing;
   Endpoint there;                // where the peer listens, addresses in the order to try
   std::size_t address = 0;       // which of them we try
@@ -75,7 +75,7 @@ struct Arrival {
 // The end that hears.
 struct Incoming {
   static constexpr std::size_t kBuffer = 64 << 10;
-  CloforkDescriptor socket;
+  support::CloforkDescriptor socket;
   int peer = -1;
   std::vector<std::byte> buffer = std::vector<std::byte>(kBuffer);
   std::size_t begin = 0, end = 0;  // what of the buffer is not yet looked at
@@ -112,7 +112,7 @@ bool take_buffered(Incoming& in, Begin begin, Finish finish) {
 
 // Somebody who has connected, and has not proven yet that it is a rank of this job.
 struct UnverifiedConnection {
-  CloforkDescriptor socket;
+  support::CloforkDescriptor socket;
   ListenerHandshake handshake;
   Deadline until;
 };

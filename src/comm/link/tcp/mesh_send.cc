@@ -105,7 +105,7 @@ void Mesh::connected(int peer, Outgoing& out) {
   length = sizeof(there);
   if (getpeername(out.socket.get(), reinterpret_cast<sockaddr*>(&there), &length) != 0)
     return;  // what woke us was for the attempt before this one
-  out.handshake.emplace(options_.secret, Call{.from = options_.rank, .to = peer}, random_bytes());
+  out.handshake.emplace(options_.secret, Call{.from = options_.rank, .to = peer}, support::random_bytes());
   const std::string hello = out.handshake->hello();
   if (::send(out.socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size()))
     return connect_failed(peer, out, in_words(errno), Retry::WhileBusy);
@@ -244,7 +244,7 @@ void Mesh::flush(Deadline until) {
   };
   while (unsent() && !until.passed()) {
     pollfd wanted{.fd = poll_.get(), .events = POLLIN, .revents = 0};
-    poll(&wanted, 1, poll_time(until));
+    poll(&wanted, 1, support::poll_time(until));
     pump();
   }
 }

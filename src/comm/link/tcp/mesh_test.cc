@@ -93,7 +93,7 @@ class Meshes : public testing::Test {
   // One that goes through the handshake as a rank.
   FileDescriptor connect_as(int from, int to) {
     FileDescriptor socket = connect_to(to);
-    const CallerHandshake handshake("secret", {.from = from, .to = to}, random_bytes());
+    const CallerHandshake handshake("secret", {.from = from, .to = to}, support::random_bytes());
     say(socket, handshake.hello());
     say(socket, handshake.answer(hear(socket, CallerHandshake::kChallengeBytes)));
     EXPECT_EQ(hear(socket, 1), std::string(1, CallerHandshake::kWelcome));
@@ -340,7 +340,7 @@ TEST_F(Meshes, AMachineThatDiesBetweenItsProofAndItsWelcomeIsLost) {
     if (!socket) socket = FileDescriptor(accept4(there.sockets.front().get(), nullptr, nullptr, SOCK_CLOEXEC));
     return static_cast<bool>(socket);
   }));
-  ListenerHandshake handshake("secret", 1, 2, random_bytes());
+  ListenerHandshake handshake("secret", 1, 2, support::random_bytes());
   say(socket, handshake.add(hear(socket, handshake.wants())));
   std::this_thread::sleep_for(100ms);  // until the caller's kernel has taken that, and said so
   cut_off(socket);

@@ -25,13 +25,13 @@ class DelayedLink final : public ForwardingLink {
   Task tell(std::string mine, std::vector<std::string>& all) override {
     return later([=, this, &all] { return link_.tell(mine, all); });
   }
-  Task allreduce(Segments data, Reduction reduction) override {
+  Task allreduce(Segments data, math::Reduction reduction) override {
     return later([=, this] { return link_.allreduce(data, reduction); });
   }
-  Task reduce(ConstBytes data, Bytes out, int root, Reduction reduction) override {
+  Task reduce(ConstBytes data, Bytes out, int root, math::Reduction reduction) override {
     return later([=, this] { return link_.reduce(data, out, root, reduction); });
   }
-  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, Reduction reduction) override {
+  Task reduce_scatter(std::vector<ConstBytes> send, Bytes out, math::Reduction reduction) override {
     return later([=, this] { return link_.reduce_scatter(send, out, reduction); });
   }
   Task broadcast(Bytes data, int root) override {
