@@ -7,7 +7,7 @@
 #include <set>
 
 #include "ronde/base/math/cost_fit.h"
-#include "ronde/comm/bench/cost_model.h"
+#include "ronde/bench/comm/cost_model.h"
 
 namespace ronde::bench::detail {
 namespace {
@@ -75,7 +75,7 @@ std::vector<Section> cost_sections(const Json& rows, int nodes) {
   Section fits{.key = "fits",
                .words = "Fit of latency + bytes / bandwidth; 'error' is the median deviation of the measurements:"};
   Section table{.key = "table", .words = "The fastest algorithm for each size, according to these fits:"};
-  const comm::CostModel::Place place{.ranks = rows.at(0).at("ranks"), .nodes = nodes};
+  const CostModel::Place place{.ranks = rows.at(0).at("ranks"), .nodes = nodes};
   for (const Kind& kind : kinds_of(rows)) {
     for (const std::string& column : columns_of(rows))
       if (const auto fit = fit_of(rows, kind, column))
@@ -86,7 +86,7 @@ std::vector<Section> cost_sections(const Json& rows, int nodes) {
                              {"latency_us", fit->latency_us},
                              {"gb_per_s", bandwidth_of(*fit)},
                              {"error", fit->error}});
-    comm::CostModel model;
+    CostModel model;
     for (const Column& column : kAlgorithms) {
       if (nodes > 1 && column.algorithm == std::string_view("shm"))
         continue;  // there the link chooses among the others

@@ -1,8 +1,8 @@
-#include "ronde/comm/bench/cost_model.h"
+#include "ronde/bench/comm/cost_model.h"
 
 #include <gtest/gtest.h>
 
-namespace ronde::comm {
+namespace ronde::bench::detail {
 namespace {
 
 constexpr CostModel::Place kTwoNodes{.ranks = 8, .nodes = 2};
@@ -69,4 +69,4 @@ TEST(CostModel, ReadsAsATable) {
 }
 
 }  // namespace
-}  // namespace ronde::comm
+}  // namespace ronde::bench::detail

@@ -6,7 +6,7 @@
 
 #include "ronde/base/math/cost_fit.h"
 
-namespace ronde::comm {
+namespace ronde::bench::detail {
 
 // Which of several algorithms is the quickest for so many bytes between so many ranks on so many nodes, by what was
 // measured. Pure; a plain value.
@@ -58,4 +58,4 @@ class CostModel {
   std::vector<Entry> entries_;  // in order of nodes and ranks
 };
 
-}  // namespace ronde::comm
+}  // namespace ronde::bench::detail

@@ -1,4 +1,4 @@
-#include "ronde/comm/bench/cost_model.h"
+#include "ronde/bench/comm/cost_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "ronde/base/text/table.h"
 #include "ronde/base/text/units.h"
 
-namespace ronde::comm {
+namespace ronde::bench::detail {
 
 void CostModel::add(const Place& place, std::string algorithm, const CostFit& fit) {
   auto entry = std::ranges::find(entries_, place, &Entry::place);
@@ -99,4 +99,4 @@ std::string CostModel::text() const {
   return table.text();
 }
 
-}  // namespace ronde::comm
+}  // namespace ronde::bench::detail
