@@ -43,7 +43,7 @@ constexpr int kRanks = 4;
 void handshake(std::string_view bytes) {
   if (bytes.empty()) return;
   const std::size_t cut = 1 + static_cast<unsigned char>(bytes.front()) % 64;
-  ListenerHandshake listener("secret", 1, kRanks, sha256("listener"));
+  ListenerHandshake listener("secret", 1, kRanks, comm::support::sha256("listener"));
   for (std::string_view rest = bytes.substr(1); !rest.empty();) {
     const std::size_t part = std::min(cut, rest.size());
     if (listener.add(rest.substr(0, part)).size() > CallerHandshake::kChallengeBytes) std::abort();
@@ -51,7 +51,7 @@ void handshake(std::string_view bytes) {
   }
   if (listener.state() == ListenerHandshake::State::Accepted) std::abort();
   if (bytes.size() < CallerHandshake::kChallengeBytes) return;
-  const CallerHandshake caller("secret", {.from = 2, .to = 1}, sha256("caller"));
+  const CallerHandshake caller("secret", {.from = 2, .to = 1}, comm::support::sha256("caller"));
   if (!caller.answer(bytes.substr(0, CallerHandshake::kChallengeBytes)).empty()) std::abort();
 }
 
