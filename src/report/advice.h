@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "ronde/base/system/hardware.h"
+#include "ronde/report/communication/collectives.h"
 #include "ronde/report/compute/efficiency.h"
 #include "ronde/report/compute/layer_roofline.h"
+#include "ronde/report/input/input_limit.h"
 #include "ronde/report/run/job_facts.h"
 #include "ronde/report/run/window.h"
 #include "ronde/report/steps/phases.h"
@@ -18,18 +20,6 @@
 // What to change so that a run becomes faster, and how much it can bring at most. Pure.
 namespace ronde::report {
 
-// What was found out about the input's limit, as far as rules need it.
-struct InputEvidence {
-  std::string limit = {};  // the stage that the others wait for; empty: none
-  int threads = 0;         // of that stage, on a rank; 0: not known
-  double item_bytes = 0;   // mean size of what that stage hands on; 0: not known
-};
-
-// A collective takes latency + bytes / bandwidth. 0: not known.
-struct CommEvidence {
-  double latency_us = 0, bandwidth_gb_s = 0;
-};
-
 // All that rules look at. What is null is not known, and rules that need it say nothing.
 struct Evidence {
   const trace::Run& run;
@@ -38,8 +28,8 @@ struct Evidence {
   const StepTable& steps;
   const Phases& phases;
   const JobFacts& facts;
-  const InputEvidence* input = nullptr;
-  const CommEvidence* comm = nullptr;
+  const InputLimit* input = nullptr;
+  const CollectiveFit* comm = nullptr;
   const MachineRates* rates = nullptr;  // of the device that trains
   const LayerRoofline* roofline = nullptr;
 };

@@ -76,16 +76,6 @@ MeasuredAllreduce allreduce_for(const std::optional<MachineRates>& rates, const 
   return rates ? measured_allreduce(*rates) : MeasuredAllreduce{};
 }
 
-InputEvidence evidence_of(const InputLimit& input) {
-  InputEvidence evidence{.limit = input.limit};
-  for (const InputStage& stage : input.stages)
-    if (stage.name == input.limit) {
-      evidence.threads = stage.threads;
-      evidence.item_bytes = stage.item_bytes;
-    }
-  return evidence;
-}
-
 std::vector<TimeRange> places_of(const std::vector<Advice>& advice, const Window& window) {
   std::vector<TimeRange> places;
   const auto ns = [&](double seconds) { return window.time.begin + static_cast<std::int64_t>(seconds * 1e9); };
@@ -101,11 +91,6 @@ Factor tree_of(const Efficiency& efficiency, const std::optional<Scaling>& scali
     return efficiency.device ? efficiency.parallel : with_computation(efficiency.parallel, efficiency.computation);
   const auto found = std::ranges::find(scaling->runs, source, [](const ScaledRun& run) { return run.run.source; });
   return found == scaling->runs.end() ? efficiency.parallel : found->global;
-}
-
-CommEvidence evidence_of(const Collectives& collectives) {
-  if (!collectives.fit) return {};
-  return {.latency_us = collectives.fit->latency_us, .bandwidth_gb_s = collectives.fit->bandwidth_gb_s};
 }
 
 // What only the run that is reported in full gets. Of others only `report.compare` and `report.scaling` come in.
@@ -132,16 +117,14 @@ void complete(Report& report, const Run& run, const AnalysisOptions& options) {
                                        .input = report.input,
                                        .collectives = report.collectives,
                                        .measured = measured});
-  const InputEvidence input = report.input ? evidence_of(*report.input) : InputEvidence{};
-  const CommEvidence comm = evidence_of(report.collectives);
   const Evidence evidence{.run = run,
                           .window = window,
                           .efficiency = report.efficiency,
                           .steps = report.steps,
                           .phases = report.phases,
                           .facts = report.job,
-                          .input = report.input ? &input : nullptr,
-                          .comm = report.collectives.fit ? &comm : nullptr,
+                          .input = report.input ? &*report.input : nullptr,
+                          .comm = report.collectives.fit ? &*report.collectives.fit : nullptr,
                           .rates = rates ? &*rates : nullptr,
                           .roofline = report.roofline ? &*report.roofline : nullptr};
   report.advice = advise(evidence);

@@ -9,24 +9,39 @@ namespace detail {
 
 constinit thread_local ThreadLog* current_log = nullptr;
 
+namespace {
+
+std::uint64_t text_bits(Name name) {
+  return reinterpret_cast<std::uintptr_t>(name.text());
+}
+
+void counter(ThreadLog& log, Slot::Kind kind, Name name, std::uint64_t bits) {
+  if (log.recording()) log.event({.time = log.now(), .name = name.text(), .bits = bits, .kind = kind}, {});
+}
+
+}  // namespace
+
 bool begin_span(ThreadLog& log, Name name, Name category, std::initializer_list<Arg> args) noexcept {
-  return log.begin(name, category, {args.begin(), args.size()});
+  if (!log.recording()) return false;
+  const Slot slot{.name = name.text(), .bits = text_bits(category), .kind = Slot::Kind::Begin};
+  return log.begin(slot, {args.begin(), args.size()}, [&] { return log.now(); });
 }
 
 void end_span(ThreadLog& log, std::initializer_list<Arg> args) noexcept {
-  log.end({args.begin(), args.size()});
+  log.end({.time = log.now(), .kind = Slot::Kind::End}, {args.begin(), args.size()});
 }
 
 void record_instant(ThreadLog& log, Name name, Name category, std::initializer_list<Arg> args) noexcept {
-  log.instant(name, category, {args.begin(), args.size()});
+  if (!log.recording()) return;
+  log.event({.time = log.now(), .name = name.text(), .bits = text_bits(category)}, {args.begin(), args.size()});
 }
 
 void record_counter(ThreadLog& log, Name name, std::int64_t value) noexcept {
-  log.counter(Slot::Kind::CounterInt, name, static_cast<std::uint64_t>(value));
+  counter(log, Slot::Kind::CounterInt, name, static_cast<std::uint64_t>(value));
 }
 
 void record_counter(ThreadLog& log, Name name, double value) noexcept {
-  log.counter(Slot::Kind::CounterDouble, name, std::bit_cast<std::uint64_t>(value));
+  counter(log, Slot::Kind::CounterDouble, name, std::bit_cast<std::uint64_t>(value));
 }
 
 std::size_t open_spans(const ThreadLog& log) noexcept {

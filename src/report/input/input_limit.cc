@@ -74,6 +74,11 @@ std::string limiting_stage(const std::vector<InputStage>& stages) {
   return busiest->busy_share() < kLeastBusy ? "" : busiest->name;
 }
 
+const InputStage* InputLimit::limiting() const {
+  const auto found = std::ranges::find(stages, limit, &InputStage::name);
+  return found == stages.end() ? nullptr : &*found;
+}
+
 std::optional<InputLimit> input_limit_of(const trace::Run& run, const Window& window, const JobFacts& facts,
                                          double no_input_seconds, std::vector<std::string>& problems) {
   InputLimit input{.waiting_share = waiting_share(run, window),

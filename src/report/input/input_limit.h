@@ -45,6 +45,8 @@ struct InputLimit {
   double samples_per_second = 0;          // 0: not known
   double ceiling_samples_per_second = 0;  // with an input that costs nothing; 0: not known
   std::vector<InputStage> stages = {};
+
+  const InputStage* limiting() const;  // null: none
 };
 
 // `no_input_seconds`: the window's length when replayed without waits for input (Efficiency::no_input_seconds).

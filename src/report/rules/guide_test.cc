@@ -80,7 +80,7 @@ TEST(Guide, StopsAtInputThatIsWaitedFor) {
   all.facts.data = "images";
   all.facts.settings = {{"data.path", "pictures"}, {"data.threads", "1"}};
   all.facts.cores = 8;
-  all.input = InputEvidence{.limit = "decode"};
+  all.input = InputLimit{.limit = "decode"};
   const auto stages = guide(all);
   EXPECT_EQ(states(stages), "compute done; input here; communication later; scale later; ");
   EXPECT_NE(stages[1].command.find("--data-threads 4"), std::string::npos) << stages[1].command;

@@ -28,9 +28,10 @@ std::optional<Advice> waits_for_input(const Evidence& evidence) {
   }
   advice.because = "training waits for its input";
   if (evidence.input && !evidence.input->limit.empty()) {
+    const InputStage* stage = evidence.input->limiting();
     const std::string threads =
-        evidence.input->threads > 0
-            ? fmt::format(" ({} per rank)", counted(static_cast<std::size_t>(evidence.input->threads), "thread"))
+        stage && stage->threads > 0
+            ? fmt::format(" ({} per rank)", counted(static_cast<std::size_t>(stage->threads), "thread"))
             : std::string();
     advice.evidence += fmt::format(" The other stages wait for '{}'{}.", evidence.input->limit, threads);
     advice.because += fmt::format(", which is limited by '{}'", evidence.input->limit);

@@ -37,10 +37,10 @@ TEST(CommunicationRule, WinsWhatAnIdealNetworkWould) {
 
 TEST(CommunicationRule, TellsLatencyFromBandwidth) {
   MadeEvidence all = exposed();
-  all.comm = CommEvidence{.latency_us = 16'000, .bandwidth_gb_s = 1};  // 16 ms, and 4 ms for 4 MB
+  all.comm = CollectiveFit{.latency_us = 16'000, .bandwidth_gb_s = 1};  // 16 ms, and 4 ms for 4 MB
   EXPECT_EQ(all.only().setting, "train.batch=128") << "compression would not help";
   EXPECT_NE(all.only().evidence.find("latency"), std::string::npos);
-  all.comm = CommEvidence{.latency_us = 100, .bandwidth_gb_s = 0.2};  // 0.1 ms, and 20 ms
+  all.comm = CollectiveFit{.latency_us = 100, .bandwidth_gb_s = 0.2};  // 0.1 ms, and 20 ms
   EXPECT_EQ(all.only().setting, "train.compression=bf16");
 }
 
@@ -72,9 +72,9 @@ TEST(LateBucketRule, SaysNothingBelowItsThreshold) {
 
 TEST(LateBucketRule, CannotHideLatency) {
   MadeEvidence all = late(30);
-  all.comm = CommEvidence{.latency_us = 5'000, .bandwidth_gb_s = 0.3};
+  all.comm = CollectiveFit{.latency_us = 5'000, .bandwidth_gb_s = 0.3};
   EXPECT_NEAR(all.only().gain, 0.15, 1e-9) << "the last gradient still takes 5 of 20 ms";
-  all.comm = CommEvidence{.latency_us = 19'000, .bandwidth_gb_s = 4};
+  all.comm = CollectiveFit{.latency_us = 19'000, .bandwidth_gb_s = 4};
   EXPECT_EQ(all.only().rule, "communication") << "a link that is slow for any size";
 }
 
@@ -167,7 +167,7 @@ TEST(SmallBucketsRule, WinsTheirLatency) {
   EXPECT_EQ(advice.setting, "comm.autotune=true");
   all.facts.settings["comm.fusion_bytes"] = "128KiB";
   EXPECT_EQ(all.only().setting, "comm.fusion_bytes=64MiB");
-  all.comm = CommEvidence{.latency_us = 1500, .bandwidth_gb_s = 0.2};
+  all.comm = CollectiveFit{.latency_us = 1500, .bandwidth_gb_s = 0.2};
   EXPECT_NEAR(all.only().gain, 8 * 1.5 / 100, 1e-9);
   EXPECT_EQ(buckets(3).only().rule, "communication");
 }

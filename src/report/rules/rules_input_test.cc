@@ -9,9 +9,9 @@ using testing::made;
 using testing::MadeEvidence;
 
 // 20 of 100 ms a step are waits for input.
-MadeEvidence waiting(InputEvidence input) {
+MadeEvidence waiting(const InputStage& stage) {
   MadeEvidence all(made(2, 10, {.work = {70, 70}, .input = 20, .optimizer = 10}));
-  all.input = std::move(input);
+  all.input = InputLimit{.limit = stage.name, .stages = {stage}};
   all.facts.data = "images";
   all.facts.settings["data.path"] = "pictures";
   all.facts.cores = 8;
@@ -19,7 +19,7 @@ MadeEvidence waiting(InputEvidence input) {
 }
 
 TEST(InputRule, NamesTheStageAndTheCeiling) {
-  MadeEvidence all = waiting({.limit = "decode", .threads = 2});
+  MadeEvidence all = waiting({.name = "decode", .threads = 2});
   all.facts.settings["data.threads"] = "2";
   const Advice advice = all.only();
   EXPECT_EQ(advice.rule, "input");
@@ -33,20 +33,20 @@ TEST(InputRule, NamesTheStageAndTheCeiling) {
 }
 
 TEST(InputRule, PreprocessesOfflineWhereAllCoresDecodeAlready) {
-  const Advice advice = waiting({.limit = "decode", .threads = 4}).only();
+  const Advice advice = waiting({.name = "decode", .threads = 4}).only();
   EXPECT_EQ(advice.setting, "data.name=pack");
   EXPECT_NE(advice.change.find("ronde data pack pictures PACK --shuffle --short-side"), std::string::npos);
-  EXPECT_EQ(waiting({.limit = "tokenize", .threads = 4}).only().setting, "") << "no setting makes a function cheaper";
+  EXPECT_EQ(waiting({.name = "tokenize", .threads = 4}).only().setting, "") << "no setting makes a function cheaper";
 }
 
 TEST(InputRule, APackIsNotToldToBePacked) {
-  MadeEvidence decoding = waiting({.limit = "decode", .threads = 4});
+  MadeEvidence decoding = waiting({.name = "decode", .threads = 4});
   decoding.facts.data = "pack";
   const Advice decode = decoding.only();
   EXPECT_EQ(decode.setting, "");
   EXPECT_EQ(decode.change.find("data pack"), std::string::npos) << decode.change;
   EXPECT_NE(decode.change.find("fewer augmentations"), std::string::npos) << decode.change;
-  MadeEvidence reading = waiting({.limit = "read", .item_bytes = 1e6});
+  MadeEvidence reading = waiting({.name = "read", .item_bytes = 1e6});
   reading.facts.settings["data.cache"] = "ram";
   EXPECT_NE(reading.only().change.find("'ronde data pack'"), std::string::npos) << "files of pictures may be packed";
   reading.facts.data = "pack";
@@ -55,14 +55,14 @@ TEST(InputRule, APackIsNotToldToBePacked) {
 }
 
 TEST(InputRule, PacksSmallFilesAndCachesLargeOnes) {
-  const Advice small = waiting({.limit = "read", .item_bytes = 100e3}).only();
+  const Advice small = waiting({.name = "read", .item_bytes = 100e3}).only();
   EXPECT_EQ(small.rule, "small_files");
   EXPECT_EQ(small.setting, "data.name=pack");
   EXPECT_NEAR(small.gain, 0.2, 1e-9);
-  const Advice large = waiting({.limit = "read", .item_bytes = 1e6}).only();
+  const Advice large = waiting({.name = "read", .item_bytes = 1e6}).only();
   EXPECT_EQ(large.rule, "input");
   EXPECT_EQ(large.setting, "data.cache=ram");
-  MadeEvidence packed = waiting({.limit = "read", .item_bytes = 100e3});
+  MadeEvidence packed = waiting({.name = "read", .item_bytes = 100e3});
   packed.facts.data = "pack";
   EXPECT_EQ(packed.only().rule, "input") << "small samples in large files are no small files";
   packed.facts.settings["data.cache"] = "ram";
@@ -78,7 +78,7 @@ TEST(InputRule, EvensOutWavesWhereNoStageLimits) {
 TEST(InputRule, SaysNothingBelowItsThreshold) {
   // 1.9 of 100 ms.
   MadeEvidence all(made(2, 10, {.work = {88.1, 88.1}, .input = 1.9, .optimizer = 10}));
-  all.input = InputEvidence{.limit = "decode"};
+  all.input = InputLimit{.limit = "decode"};
   EXPECT_TRUE(all.advice().empty());
 }
 

@@ -115,8 +115,8 @@ struct MadeEvidence {
   StepTable steps;
   Phases phases;
   JobFacts facts;
-  std::optional<InputEvidence> input = {};
-  std::optional<CommEvidence> comm = {};
+  std::optional<InputLimit> input = {};
+  std::optional<CollectiveFit> comm = {};
   std::optional<MachineRates> rates = {};
   std::optional<LayerRoofline> roofline = {};
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/trace/span.h"
+
 namespace ronde::trace::detail {
 namespace {
 
@@ -23,7 +25,7 @@ TEST_F(LogBookTest, NeverTakesMoreMemoryThanItMay) {
   }
   EXPECT_LE(bytes, 64u << 10);
   EXPECT_GT(threads, 24u) << "late ones get less";
-  EXPECT_FALSE(log->begin("x", {}, {}));
+  EXPECT_FALSE(begin_span(*log, "x", {}, {}));
   EXPECT_EQ(book.dropped(), 1u);
 }
 
@@ -35,13 +37,13 @@ TEST_F(LogBookTest, AHundredThreadsHaveRoomByDefault) {
 TEST_F(LogBookTest, UsesTheRingOfAThreadThatEndedAgain) {
   LogBook book(shared, 0);  // one ring, whatever the limit
   ThreadLog& first = book.open({.name = "first"});
-  while (first.begin("x", {}, {})) {
+  while (begin_span(first, "x", {}, {})) {
   }
   EXPECT_EQ(book.dropped(), 1u);
   book.remove(first);
   EXPECT_EQ(book.dropped(), 1u);  // not forgotten
   ThreadLog& second = book.open({.name = "second"});
-  EXPECT_TRUE(second.begin("x", {}, {}));
+  EXPECT_TRUE(begin_span(second, "x", {}, {}));
   EXPECT_EQ(second.ring().published(), 1u);
   EXPECT_EQ(book.snapshot().size(), 1u);
 }
@@ -53,12 +55,12 @@ TEST_F(LogBookTest, LargeLimitsMakeMoreRingsNotLargerOnes) {
 TEST_F(LogBookTest, WhileStoppedNothingBeginsButWhatIsOpenEnds) {
   LogBook book(shared, 64 << 10);
   ThreadLog& log = book.open({});
-  ASSERT_TRUE(log.begin("x", {}, {}));
+  ASSERT_TRUE(begin_span(log, "x", {}, {}));
   recording = false;
-  EXPECT_FALSE(log.begin("y", {}, {}));
-  log.instant("z", {}, {});
-  log.counter(Slot::Kind::CounterInt, "n", 1);
-  log.end({});
+  EXPECT_FALSE(begin_span(log, "y", {}, {}));
+  record_instant(log, "z", {}, {});
+  record_counter(log, "n", std::int64_t{1});
+  end_span(log, {});
   EXPECT_EQ(log.ring().published(), 2u);
   EXPECT_EQ(book.dropped(), 0u);
 }

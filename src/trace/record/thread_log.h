@@ -35,15 +35,25 @@ class ThreadLog {
   bool belongs_to(const std::atomic<bool>& recording) const { return &shared_.recording == &recording; }
   bool recording() const { return shared_.recording.load(std::memory_order_relaxed); }
 
-  // True when the span was taken, and then end() must follow.
-  bool begin(Name name, Name category, std::span<const Arg> args);
-  void end(std::span<const Arg> args);
-  void instant(Name name, Name category, std::span<const Arg> args);
-  void counter(Slot::Kind kind, Name name, std::uint64_t bits);
-  // An event whose time and track the caller has filled in, whether or not recording is on.
-  void event(const Slot& slot, std::span<const Arg> args);
-  // The two ends of a span of that sort, both or none.
-  void pair(const Slot& begin, const Slot& end, std::span<const Arg> args);
+  std::uint64_t now() const { return shared_.clock.now(); }
+
+  // These record whether or not recording is on.
+  // True when the span was taken, and then end() must follow. `stamp` gives its time.
+  template <class Stamp>
+  bool begin(const Slot& slot, std::span<const Arg> args, Stamp&& stamp) {
+    const bool taken = ring_->begin(slot, args, stamp);
+    wake_writer();
+    return taken;
+  }
+  void end(const Slot& slot, std::span<const Arg> args) { ring_->end(slot, args); }
+  void event(const Slot& slot, std::span<const Arg> args) {
+    ring_->event(slot, args);
+    wake_writer();
+  }
+  // The two ends of a span whose times the caller has filled in, both or none.
+  void pair(const Slot& first, const Slot& last, std::span<const Arg> args) {
+    if (begin(first, args, [&] { return first.time; })) end(last, {});
+  }
 
   std::size_t open_spans() const { return ring_->open(); }
 

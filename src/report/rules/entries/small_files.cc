@@ -10,8 +10,8 @@ namespace {
 constexpr double kSmallItem = 256 << 10;  // bytes: opening such a file costs more than reading it
 
 std::optional<Advice> find(const Evidence& evidence) {
-  const InputEvidence* input = evidence.input;
-  if (!input || input->limit != kReading || input->item_bytes <= 0 || input->item_bytes >= kSmallItem) return {};
+  const InputStage* stage = evidence.input ? evidence.input->limiting() : nullptr;
+  if (!stage || stage->name != kReading || stage->item_bytes <= 0 || stage->item_bytes >= kSmallItem) return {};
   if (evidence.facts.data != "images" && evidence.facts.data != "bigearthnet") return {};
   std::optional<Advice> advice = waits_for_input(evidence);
   if (!advice) return {};
@@ -19,7 +19,7 @@ std::optional<Advice> find(const Evidence& evidence) {
   advice->change = fmt::format(
       "Replace many files of {} by a few large ones: 'ronde data pack {} PACK --shuffle', "
       "then --data-name pack --data-path PACK.",
-      format_bytes(static_cast<std::uint64_t>(input->item_bytes)), path_of(evidence));
+      format_bytes(static_cast<std::uint64_t>(stage->item_bytes)), path_of(evidence));
   advice->setting = "data.name=pack";
   return advice;
 }
