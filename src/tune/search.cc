@@ -395,6 +395,10 @@ const TrialCounts& Search::counts() const {
   return state_->counts;
 }
 
+const Observations& Search::observations() const {
+  return state_->observations;
+}
+
 std::optional<int> Search::best() const {
   std::optional<int> best;
   for (const Trial& trial : state_->trials) {

@@ -101,6 +101,7 @@ class Search {
   const Space& space() const;
   const std::vector<Trial>& trials() const;
   const TrialCounts& counts() const;
+  const Observations& observations() const;  // of trials, by number
   // The one with the best last score; nothing before the first report.
   std::optional<int> best() const;
   // How many trials there will be; nothing: no end is known.

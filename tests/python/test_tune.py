@@ -386,6 +386,19 @@ def test_tpe_looks_near_good_values(tune, tmp_path):
     assert sum(abs(x - 7) < 10 for x in late) > 15  # by chance: 5
 
 
+@pytest.mark.parametrize("name", ["gp", "cmaes", "evolution", "sobol", "optuna"])
+def test_samplers_by_name(tune, tmp_path, name):
+    def train(config):
+        return {"score": -((config["x"] - 0.3) ** 2) - (config["y"] - 2) ** 2}
+
+    options = {"evolution": {"population_size": 8, "sample_size": 4}, "optuna": {"sampler": tune.search.GPSampler(5)}}
+    searcher = tune.search.create_searcher(name, **options.get(name, {}))
+    space = {"x": tune.uniform(0, 1), "y": tune.uniform(-5, 5)}
+    grid = search(tune, tmp_path, train, space, num_samples=32, search_alg=searcher, max_concurrent_trials=2).fit()
+    assert grid.num_terminated == 32
+    assert grid.get_best_result().metrics["score"] > {"gp": -0.01, "optuna": -0.01}.get(name, -1)
+
+
 def test_it_needs_no_torch(package_env):
     code = "import sys, ronde.tune; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], env=package_env, capture_output=True, text=True, check=True)

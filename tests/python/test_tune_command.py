@@ -1,5 +1,6 @@
 """`ronde tune SPACE.toml -- COMMAND`: a search whose trials are runs of any command."""
 
+import datetime
 import json
 import os
 import pty
@@ -211,6 +212,21 @@ def test_another_search_in_the_folder_is_refused(tune):
     assert done.returncode == 2 and "mode differ" in done.stderr, done.stderr
 
 
+def test_export_for_optuna(tune, ronde, tmp_path):
+    began = time.time()
+    assert tune('mode = "min"', "--stop", "training_iteration=2").returncode == 0
+    done = ronde("tune", "export", "ronde-output/tune/space", "--optuna", "optuna.jsonl")
+    assert done.returncode == 0 and "4 trials" in done.stdout, done.stderr
+    study, *trials = [json.loads(line) for line in (tmp_path / "optuna.jsonl").read_text().splitlines()]
+    assert (study["op_code"], study["study_name"], study["directions"]) == (0, "space", [1])
+    assert [each["value"] for each in trials] == [2, 6, 4, 8]
+    assert all(each["op_code"] == 4 and each["state"] == 1 for each in trials)
+    assert trials[1]["intermediate_values"] == {"1": 3, "2": 6} and trials[1]["params"] == {"x": 1}
+    assert json.loads(trials[1]["distributions"]["x"])["attributes"]["choices"] == [1, 3, 2, 4]
+    ended = datetime.datetime.fromisoformat(trials[0]["datetime_complete"]).timestamp()
+    assert began - 2 < ended < time.time() + 2
+
+
 def test_on_a_terminal_there_is_a_table(start, tmp_path):
     write(tmp_path)
     ours, theirs = pty.openpty()
@@ -246,5 +262,7 @@ def test_wrong_words_are_refused(tune, ronde, tmp_path):
     refused(ronde("tune", "space.toml"), "missing command")
     refused(ronde("tune", "space.toml", "--", "no-such-program"), "command not found: no-such-program")
     refused(ronde("tune", "list", "."), "holds no search")
+    refused(ronde("tune", "export", "."), "missing file")
+    refused(ronde("tune", "export", ".", "--optuna", "x"), "holds no search")
     (tmp_path / "space.toml").write_text("[tune]\nmetric =")
     refused(ronde("tune", "space.toml", "--", "true"), "space.toml:2")

@@ -47,7 +47,10 @@ class BasicVariantGenerator(Searcher):
 
 
 class OptunaSearch(Searcher):
-    """Tree-structured Parzen estimators, Optuna's default: draws near the best tenth of the trials so far."""
+    """Tree-structured Parzen estimators, Optuna's default: draws near the best tenth of the trials so far.
+
+    `sampler` takes its place: OptunaSearch(metric="loss", mode="min", sampler=GPSampler()).
+    """
 
     name = "tpe"
 
@@ -57,6 +60,7 @@ class OptunaSearch(Searcher):
         mode: str | None = None,
         points_to_evaluate: Sequence[dict[str, Any]] | None = None,
         seed: int | None = None,
+        sampler: Searcher | None = None,
         n_startup_trials: int = 10,
         n_ei_candidates: int = 24,
         multivariate: bool = True,
@@ -72,6 +76,53 @@ class OptunaSearch(Searcher):
             multivariate=multivariate,
             constant_liar=constant_liar,
         )
+        if sampler is not None:
+            self.name, self.options = sampler.name, sampler.options
+            self.seed = seed if seed is not None else sampler.seed
+
+
+class GPSampler(Searcher):
+    """A Gaussian process: draws where it expects the most improvement. For up to some hundred trials."""
+
+    name = "gp"
+
+    def __init__(self, n_startup_trials: int = 10, seed: int | None = None, **arguments: Any) -> None:
+        super().__init__(seed=seed, n_startup_trials=n_startup_trials, **arguments)
+
+
+class CmaEsSampler(Searcher):
+    """CMA-ES: a normal distribution that moves towards what was good. For numbers, and some hundred trials."""
+
+    name = "cmaes"
+
+    def __init__(
+        self, n_startup_trials: int = 1, popsize: int | None = None, seed: int | None = None, **arguments: Any
+    ) -> None:
+        super().__init__(seed=seed, n_startup_trials=n_startup_trials, popsize=popsize or 0, **arguments)
+
+
+class QMCSampler(Searcher):
+    """Sobol's points, which fill the space evenly. Use 2^m trials."""
+
+    name = "sobol"
+
+    def __init__(
+        self, qmc_type: str = "sobol", scramble: bool = False, seed: int | None = None, **arguments: Any
+    ) -> None:
+        if qmc_type != "sobol":
+            raise ValueError(f"QMCSampler: qmc_type must be 'sobol', got {qmc_type!r}")
+        super().__init__(seed=seed, scramble=scramble, **arguments)
+
+
+class RegularizedEvolution(Searcher):
+    """The best of a few recent trials has a child that differs in one value. Also for networks' structures."""
+
+    name = "evolution"
+
+    def __init__(
+        self, population_size: int = 100, sample_size: int = 25, seed: int | None = None, **arguments: Any
+    ) -> None:
+        super().__init__(seed=seed, population_size=population_size, sample_size=sample_size, **arguments)
 
 
 def ConcurrencyLimiter(searcher: Searcher, max_concurrent: int, batch: bool = False) -> Searcher:  # noqa: N802
@@ -87,6 +138,11 @@ _NAMES = {
     "random": BasicVariantGenerator,
     "optuna": OptunaSearch,
     "tpe": OptunaSearch,
+    "gp": GPSampler,
+    "bayesopt": GPSampler,
+    "cmaes": CmaEsSampler,
+    "sobol": QMCSampler,
+    "evolution": RegularizedEvolution,
 }
 
 

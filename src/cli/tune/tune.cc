@@ -217,6 +217,7 @@ void add_tune(CLI::App& app, const RunLine& line, std::function<int(const Contex
   CLI::App* tune = app.get_subcommand("tune");
   add_flags(*tune, flags);
   add_tune_list(*tune, command);
+  add_tune_export(*tune, command);
   tune->footer("The command follows --: ronde tune space.toml -- python train.py --lr {lr}");
   tune->callback([&command, &line, flags, tune] {
     if (!tune->get_subcommands().empty()) return;

@@ -22,11 +22,7 @@ struct ListFlags {
 };
 
 int list(const ListFlags& flags) {
-  if (flags.folder.empty()) throw Error::bad_input("missing folder of a search: ronde tune list FOLDER");
-  const auto file = std::filesystem::path(flags.folder) / "journal.jsonl";
-  if (!std::filesystem::exists(file))
-    throw Error::bad_input("'{}' holds no search: there is no {}", flags.folder, file.string());
-  const tune::Search search = tune::read_search(file);
+  const tune::Search search = search_in(flags.folder, "list");
   std::vector<int> trials = tune::by_score(search);
   if (flags.best > 0 && trials.size() > flags.best) trials.resize(flags.best);
   if (flags.json) {
@@ -40,6 +36,14 @@ int list(const ListFlags& flags) {
 }
 
 }  // namespace
+
+tune::Search search_in(const std::string& folder, const std::string& command) {
+  if (folder.empty()) throw Error::bad_input("missing folder of a search: ronde tune {} FOLDER", command);
+  const auto file = std::filesystem::path(folder) / "journal.jsonl";
+  if (!std::filesystem::exists(file))
+    throw Error::bad_input("'{}' holds no search: there is no {}", folder, file.string());
+  return tune::read_search(file);
+}
 
 void add_tune_list(CLI::App& tune, std::function<int(const Context&)>& command) {
   auto flags = std::make_shared<ListFlags>();

@@ -166,6 +166,7 @@ class Run {
     const int number = slot.trial;
     const double seconds = std::chrono::duration<double>(Clock::now() - slot.start).count();
     Json result = search_.search().filled_in(number, message.at("result"), seconds);
+    result["timestamp"] = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     if (options_.stops && options_.stops(trial(number), result)) result["done"] = true;
     const Decision decision = search_.report(number, result, seconds);
     is_changed_ = true;

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "ronde/tune/detail/normal.h"
+
 namespace ronde::tune {
 namespace {
 
@@ -14,20 +16,15 @@ double forth(const Domain& domain, double value) {
   return domain.log ? std::log(value) : value;
 }
 
-// Of the standard normal variable. erfc keeps its digits far out, where 1 - erf has none.
-double below(double x) {
-  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
-}
-
 double mass_between(double low, double high) {
-  return low > 0 ? below(-low) - below(-high) : below(high) - below(low);
+  return low > 0 ? normal_below(-low) - normal_below(-high) : normal_below(high) - normal_below(low);
 }
 
 double log_of(double mass) {
   return std::log(std::max(mass, 1e-300));
 }
 
-// The inverse of below(), by Acklam's approximation and one step of Halley's.
+// The inverse of normal_below(), by Acklam's approximation and one step of Halley's.
 double quantile(double p) {
   constexpr double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                           1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
@@ -49,15 +46,15 @@ double quantile(double p) {
     x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
         (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
   }
-  const double e = below(x) - p, u = e * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
+  const double e = normal_below(x) - p, u = e * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
   return x - u / (1 + x * u / 2);
 }
 
 double draw_truncated(double centre, double width, double low, double high, Random& random) {
   const double from = (low - centre) / width, to = (high - centre) / width, u = random.uniform_double();
   // In the tail where the digits are.
-  const double x = from > 0 ? -quantile(below(-from) - u * (below(-from) - below(-to)))
-                            : quantile(below(from) + u * (below(to) - below(from)));
+  const double x = from > 0 ? -quantile(normal_below(-from) - u * (normal_below(-from) - normal_below(-to)))
+                            : quantile(normal_below(from) + u * (normal_below(to) - normal_below(from)));
   return std::clamp(centre + width * x, low, high);
 }
 

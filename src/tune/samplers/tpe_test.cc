@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/base/error.h"
 #include "ronde/tune/samplers/parzen.h"
-#include "ronde/tune/search.h"
+#include "ronde/tune/samplers/samplers_testing.h"
 
 namespace ronde::tune {
 namespace {
@@ -84,40 +83,10 @@ TEST(Parzen, OldObservationsCountLess) {
   EXPECT_TRUE(std::ranges::is_sorted(weights.begin(), weights.begin() + 10));
 }
 
-// Least loss of a search without a scheduler, of 60 trials.
-double least(const std::string& sampler, std::uint64_t seed) {
-  SearchOptions options;
-  options.space = {{"x", {{"uniform", {-5, 10}}}}, {"y", {{"uniform", {0, 15}}}}};
-  options.metric = "loss";
-  options.mode = "min";
-  options.sampler = sampler;
-  options.seed = seed;
-  options.samples = 60;
-  Search search(options);
-  double least = HUGE_VAL;
-  for (Search::Next next = search.next(); next.trial >= 0; next = search.next()) {
-    const Json config = search.trials()[static_cast<std::size_t>(next.trial)].config;
-    const auto x = config["x"].get<double>(), y = config["y"].get<double>();
-    const double a = y - 5.1 / (4 * M_PI * M_PI) * x * x + 5 / M_PI * x - 6;  // Branin
-    const double loss = a * a + 10 * (1 - 1 / (8 * M_PI)) * std::cos(x) + 10;
-    Json result = {{"loss", loss}};
-    search.report(next.trial, result, 1);
-    search.ended(next.trial);
-    least = std::min(least, loss);
-  }
-  return least;
-}
-
 TEST(Tpe, FindsBetterValuesThanChance) {
-  std::vector<double> tpe, random;
-  for (std::uint64_t seed = 0; seed < 21; ++seed) {
-    tpe.push_back(least("tpe", seed));
-    random.push_back(least("random", seed));
-  }
-  std::ranges::sort(tpe);
-  std::ranges::sort(random);
-  EXPECT_LT(tpe[10], 0.75 * random[10]) << "medians of 21 runs; the least there is, is 0.398";
-  EXPECT_GT(tpe[0], 0.397);
+  EXPECT_LT(tests::median_least(tests::kBranin, "tpe", 21, 60),
+            0.75 * tests::median_least(tests::kBranin, "random", 21, 60))
+      << "the least there is, is 0.398";
 }
 
 TEST(Tpe, DrawsWhatDependsOnAChoiceByItself) {
@@ -137,11 +106,6 @@ TEST(Tpe, DrawsWhatDependsOnAChoiceByItself) {
     search.ended(next.trial);
   }
   EXPECT_GT(late, 25) << "of 40; by chance about 9";
-}
-
-TEST(Tpe, GivesTheSameForTheSameSeedAndPast) {
-  EXPECT_EQ(least("tpe", 3), least("tpe", 3));
-  EXPECT_THROW(make_sampler(find_sampler("tpe"), {.options = {{"gamma", 1}}}), Error);
 }
 
 }  // namespace

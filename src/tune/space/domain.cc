@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numbers>
 #include <string_view>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/format.h"
+#include "ronde/tune/detail/normal.h"
 
 namespace ronde::tune {
 namespace {
@@ -80,12 +80,6 @@ void read_float(Domain& domain, const Function& function, const Json& arguments,
     refuse(path, function, arguments, "both ends must be multiples of the step");
 }
 
-// Standard normal, by Box and Muller.
-double normal(Random& random) {
-  const double radius = std::sqrt(-2 * std::log(1 - random.uniform_double()));
-  return radius * std::cos(2 * std::numbers::pi * random.uniform_double());
-}
-
 double forth(const Domain& domain, double value) {
   return domain.log ? std::log(value) : value;
 }
@@ -147,7 +141,7 @@ Json draw(const Domain& domain, Random& random) {
   switch (domain.kind) {
     case Domain::Kind::Choice: return domain.choices[random.below(domain.choices.size())];
     case Domain::Kind::Normal: {
-      const double value = domain.mean + domain.sd * normal(random);
+      const double value = domain.mean + domain.sd * draw_normal(random);
       return domain.step > 0 ? std::round(value / domain.step) * domain.step : value;
     }
     case Domain::Kind::Integer:
