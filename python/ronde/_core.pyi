@@ -335,7 +335,9 @@ class report:
         def html(self) -> str: ...
 
     @staticmethod
-    def analyse(sources: Sequence[Path], steps: str, roofline: Path, allreduce: Path, timeline: bool) -> Analysis: ...
+    def analyse(
+        sources: Sequence[Path], steps: str, roofline: Path, allreduce: Path, timeline: bool
+    ) -> report.Analysis: ...
 
 class train:
     """What ronde.train uses."""
