@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/picture/bands_decoder.h"
 #include "ronde/data/picture/decoder.h"
 #include "ronde/data/pipeline/memory/sample_cache.h"

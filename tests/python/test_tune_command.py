@@ -13,6 +13,7 @@ import time
 
 import pytest
 from job import alive, wait_until
+from test_tensorboard import events_of
 
 pytest_plugins = ["job_fixtures"]
 
@@ -210,6 +211,19 @@ def test_another_search_in_the_folder_is_refused(tune):
     assert done.returncode == 2 and "command differ" in done.stderr, done.stderr
     done = tune('mode = "min"')
     assert done.returncode == 2 and "mode differ" in done.stderr, done.stderr
+
+
+def test_files_for_tensorboard(tune, tmp_path):
+    assert tune().returncode == 0
+    (file,) = (tmp_path / "ronde-output/tune/space/trial_00001").glob("events.out.tfevents.*")
+    events = events_of(file.read_bytes())
+    assert events[0].file_version == "brain.Event:2"
+    tags = [value.tag for event in events for value in event.summary.value]
+    assert tags[0] == "_hparams_/session_start_info" and tags[-1] == "_hparams_/session_end_info"
+    scores = [
+        (event.step, value.simple_value) for event in events for value in event.summary.value if value.tag == "score"
+    ]
+    assert scores == [(1, 3.0), (2, 6.0), (3, 9.0)]
 
 
 def test_export_for_optuna(tune, ronde, tmp_path):

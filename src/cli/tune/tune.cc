@@ -185,28 +185,35 @@ int search_for(const TuneFlags& flags, const RunLine& line, const Context& conte
   });
 }
 
-void add_flags(CLI::App& tune, const std::shared_ptr<TuneFlags>& flags) {
-  tune.add_option("SPACE", flags->file, "TOML file with the table [tune]: the space, and how it is searched");
+template <class Entry>
+std::string names_of(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.emplace_back(entry.name);
+  return join(names, ", ");
+}
+
+void add_flags(CLI::App& app, const std::shared_ptr<TuneFlags>& flags) {
+  app.add_option("SPACE", flags->file, "TOML file with the table [tune]: the space, and how it is searched");
   const auto add = [&](const std::string& flag, const std::string& key, const std::string& help, const char* type) {
-    tune.add_option_function<std::string>(
-            flag, [flags, key](const std::string& text) { flags->values.emplace_back(key, text); }, help)
+    app.add_option_function<std::string>(
+           flag, [flags, key](const std::string& text) { flags->values.emplace_back(key, text); }, help)
         ->type_name(type);
   };
   add("--metric", "metric", "What trials are compared by: a name in their JSON lines", "NAME");
   add("--mode", "mode", "Whether the metric is to be large (max, the default) or small (min)", "MODE");
   add("--samples", "samples", "Trials per point of the grids; -1: until --time-budget is over", "N");
-  add("--sampler", "sampler", "How new configurations are drawn", "NAME");
-  add("--scheduler", "scheduler", "Which trials go on", "NAME");
+  add("--sampler", "sampler", "How new configurations are drawn: " + names_of(tune::sampler_entries()), "NAME");
+  add("--scheduler", "scheduler", "Which trials go on: " + names_of(tune::scheduler_entries()), "NAME");
   add("--seed", "seed", "Seed of all that is drawn", "N");
   add("--concurrency", "concurrency", "Trials at once; default: one per core", "N");
   add("--max-failures", "max_failures", "How often a trial that fails is started again; -1: always", "N");
   add("--trial-timeout", "trial_timeout", "A trial that reports nothing for this long has failed: 5min", "TIME");
   add("--time-budget", "time_budget", "End the search after this time: 2h", "TIME");
-  tune.add_option("--stop", flags->stop, "End each trial when a value is reached: training_iteration=50")
+  app.add_option("--stop", flags->stop, "End each trial when a value is reached: training_iteration=50")
       ->type_name("NAME=VALUE")
       ->expected(1);
-  tune.add_option("--deadline", flags->deadline,
-                  "Stop after this time with exit code 75, to be continued; default: what the batch system leaves")
+  app.add_option("--deadline", flags->deadline,
+                 "Stop after this time with exit code 75, to be continued; default: what the batch system leaves")
       ->type_name("TIME");
 }
 

@@ -42,9 +42,4 @@ class TensorBoardWriter {
   std::optional<Error> error_;
 };
 
-// The three kinds of tensorflow.Event that a file holds, in protobuf's wire format. Pure.
-std::string version_event(double wall_time);
-std::string restart_event(double wall_time, std::int64_t first_step);
-std::string scalars_event(double wall_time, std::int64_t step, const std::vector<Scalar>& scalars);
-
 }  // namespace ronde::train

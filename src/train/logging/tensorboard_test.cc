@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/testing/folder.h"
-
+#include "ronde/base/wire/event_file.h"
 #include "ronde/data/formats/proto/tfrecord_framing.h"
 
 namespace ronde::train {

@@ -1,10 +1,16 @@
 #include "ronde/tune/output/trial_files.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <string_view>
 
 #include "ronde/base/error.h"
 #include "ronde/base/text/json_text.h"
 #include "ronde/base/text/text.h"
+#include "ronde/base/wire/event_file.h"
+#include "ronde/base/wire/tfrecord.h"
 #include "ronde/tune/space/space.h"
 
 namespace ronde::tune {
@@ -22,6 +28,24 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return join(cells, ",") + "\n";
 }
 
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::vector<Hyperparameter> hyperparameters_of(const Json& config) {
+  std::vector<Hyperparameter> all;
+  for (const auto& [path, value] : flatten(config)) {
+    if (value.is_number())
+      all.emplace_back(path, value.get<double>());
+    else if (value.is_boolean())
+      all.emplace_back(path, value.get<bool>());
+    else
+      all.emplace_back(path, value.is_string() ? value.get<std::string>()
+                                               : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  return all;
+}
+
 // The columns that the file has from before, when a trial goes on.
 std::vector<std::string> columns_of(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -33,6 +57,15 @@ std::vector<std::string> columns_of(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, double>> curves_of(const Json& result) {
+  constexpr auto kNone = std::to_array<std::string_view>({"timestamp", "training_iteration", "time_since_restore"});
+  std::vector<std::pair<std::string, double>> curves;
+  for (const auto& [path, value] : flatten(result))
+    if (value.is_number() && !path.starts_with("config/") && std::ranges::find(kNone, path) == kNone.end())
+      curves.emplace_back(path, value.get<double>());
+  return curves;
+}
 
 std::vector<std::string> csv_columns(const Json& result) {
   std::vector<std::string> columns;
@@ -65,9 +98,24 @@ void TrialFiles::start(const std::filesystem::path& folder, const Trial& trial) 
   parameters.flush();
   check(parameters, folder / "params.json");
   Files& files = files_[trial.number];
-  if (files.folder == folder) return;  // it exploits another, and goes on
+  if (files.folder == folder) {  // it exploits another, or is tried again
+    std::string record;
+    append_tfrecord(record, restart_event(now(), trial.reports + 1));
+    files.events << record << std::flush;
+    return;
+  }
   files = Files{folder, std::ofstream(folder / "result.json", std::ios::app),
-                std::ofstream(folder / "progress.csv", std::ios::app), columns_of(folder / "progress.csv")};
+                std::ofstream(folder / "progress.csv", std::ios::app),
+                std::ofstream(folder / event_file_name(), std::ios::binary), columns_of(folder / "progress.csv")};
+  start_events(files.events, trial);
+}
+
+void TrialFiles::start_events(std::ofstream& out, const Trial& trial) {
+  std::string records;
+  append_tfrecord(records, version_event(now()));
+  if (trial.reports > 0) append_tfrecord(records, restart_event(now(), trial.reports + 1));
+  append_tfrecord(records, session_start_event(now(), hyperparameters_of(trial.config)));
+  out << records << std::flush;
 }
 
 void TrialFiles::write(const Trial& trial, const Json& result) {
@@ -82,6 +130,9 @@ void TrialFiles::write(const Trial& trial, const Json& result) {
   Json line = result;
   line["config"] = trial.config;
   files.results << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
+  std::string record;
+  append_tfrecord(record, scalars_event(now(), trial.reports, curves_of(result)));
+  files.events << record << std::flush;
   check(files.results, files.folder / "result.json");
   check(files.progress, files.folder / "progress.csv");
 }
@@ -91,8 +142,14 @@ void TrialFiles::fail(const std::filesystem::path& folder, const std::string& er
   out << error << "\n";
 }
 
-void TrialFiles::end(int trial) {
-  files_.erase(trial);
+void TrialFiles::end(const Trial& trial) {
+  const auto found = files_.find(trial.number);
+  if (found == files_.end()) return;
+  std::string record;
+  append_tfrecord(
+      record, session_end_event(now(), trial.state == TrialState::Error ? SessionEnd::Failure : SessionEnd::Success));
+  found->second.events << record;
+  files_.erase(found);
 }
 
 }  // namespace ronde::tune

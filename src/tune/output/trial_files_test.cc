@@ -22,7 +22,7 @@ TEST(TrialFiles, HaveARowPerResultAndGoOnInTheSameColumns) {
     TrialFiles files([](const std::string& text) { FAIL() << text; });
     files.start(path, trial);
     files.write(trial, {{"loss", 0.5}, {"note", "a, \"b\""}, {"time", {{"s", 2}}}, {"list", {1}}});
-    files.end(3);
+    files.end(trial);
   }
   TrialFiles files([](const std::string& text) { FAIL() << text; });
   files.start(path, trial);
@@ -35,6 +35,12 @@ TEST(TrialFiles, HaveARowPerResultAndGoOnInTheSameColumns) {
   while (std::getline(lines, line)) results.push_back(Json::parse(line));
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[1], Json({{"loss", 0.25}, {"new", 1}, {"config", {{"lr", 0.1}}}}));
+}
+
+TEST(TrialFiles, CurvesAreTheNumbersOfAResult) {
+  const Json result = {
+      {"loss", 0.5}, {"test", {{"accuracy", 1}}}, {"note", "x"}, {"timestamp", 17}, {"config", {{"lr", 1}}}};
+  EXPECT_EQ(curves_of(result), (std::vector<std::pair<std::string, double>>{{"loss", 0.5}, {"test/accuracy", 1}}));
 }
 
 TEST(TrialFiles, TellOnceThatTheyCannotBeWritten) {

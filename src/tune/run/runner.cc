@@ -206,7 +206,7 @@ class Run {
   void take_change(const Search::Change& change) {
     if (change.decision.kind == Decision::Kind::Exploit && change.decision.source >= 0)
       search_.saved(change.trial, trial(change.decision.source).checkpoint);
-    if (change.decision.kind == Decision::Kind::Stop) files_.end(change.trial);
+    if (change.decision.kind == Decision::Kind::Stop) files_.end(trial(change.trial));
   }
 
   void saved(Slot& slot, const std::string& checkpoint) {
@@ -221,7 +221,7 @@ class Run {
     is_changed_ = true;
     if (slot.ends_paused) return search_.paused(number);
     search_.ended(number);
-    files_.end(number);
+    files_.end(trial(number));
     for (const auto& change : search_.changes()) take_change(change);
     release(number);
   }
@@ -234,7 +234,7 @@ class Run {
     is_changed_ = true;
     const bool again = search_.failed(number, error);
     files_.fail(trial_folder(options_.folder, trial(number)), error);
-    if (!again) files_.end(number);
+    if (!again) files_.end(trial(number));
     warn(fmt::format("trial {} failed{}: {}", number, again ? " and is started again" : "", error));
     for (const auto& change : search_.changes()) take_change(change);
     release(number);
@@ -277,7 +277,7 @@ class Run {
     for (Slot& slot : slots_)
       if (slot.trial >= 0) {
         search_.ended(slot.trial);
-        files_.end(std::exchange(slot.trial, -1));
+        files_.end(trial(std::exchange(slot.trial, -1)));
       }
   }
 

@@ -8,9 +8,9 @@
 
 #include "ronde/base/error.h"
 #include "ronde/base/system/mutex.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/formats/pack/pack_shard.h"
 #include "ronde/data/formats/runs.h"
-#include "ronde/data/io/crc32c.h"
 #include "ronde/data/io/file_bytes.h"
 #include "ronde/data/io/file_io.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/io/bytes.h"
-#include "ronde/data/io/crc32c.h"
 
 namespace ronde::data::files {
 namespace {

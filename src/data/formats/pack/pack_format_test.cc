@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/formats/pack/pack_manifest.h"
 #include "ronde/data/io/bytes.h"
-#include "ronde/data/io/crc32c.h"
 #include "ronde/data/testing/folder.h"
 
 namespace ronde::data::files {

@@ -16,9 +16,9 @@
 #include "ronde/base/system/mutex.h"
 #include "ronde/base/system/queue.h"
 #include "ronde/base/system/thread.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/array.h"
 #include "ronde/data/formats/pack/pack_shard.h"
-#include "ronde/data/io/crc32c.h"
 #include "ronde/data/io/file_io.h"
 #include "ronde/topology/host.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ronde/base/error.h"
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/io/file_io.h"
 
 namespace ronde::data::files {

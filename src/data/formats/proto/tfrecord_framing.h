@@ -10,9 +10,6 @@ namespace ronde::data {
 // What a record has besides its payload: length and checksum before it, and a checksum after it.
 constexpr std::size_t kTfRecordHeader = 12, kTfRecordFrame = 16;
 
-// Adds `payload` to the bytes of a TFRecord file: its length and the payload, each with a checksum. Pure.
-void append_tfrecord(std::string& file, std::string_view payload);
-
 // Takes the first record off the bytes of such a file and returns what it holds; `name` and `offset` (of the bytes in
 // the file) are for errors. REQUIRES: bytes is not empty.
 // FAILS WITH: BadInput, naming file and offset: cut off, or a checksum that does not fit.

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
+#include "ronde/base/wire/tfrecord.h"
 #include "ronde/data/testing/folder.h"
 
 namespace ronde::data {

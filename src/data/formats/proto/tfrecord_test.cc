@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ronde/base/wire/tfrecord.h"
 #include "ronde/data/formats/naming.h"
 #include "ronde/data/formats/proto/example.h"
 #include "ronde/data/formats/proto/tfrecord_framing.h"

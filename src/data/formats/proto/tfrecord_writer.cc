@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "ronde/base/error.h"
+#include "ronde/base/wire/tfrecord.h"
 #include "ronde/data/formats/naming.h"
 #include "ronde/data/formats/proto/example.h"
 #include "ronde/data/formats/proto/tfrecord_framing.h"

@@ -19,7 +19,7 @@
 #include "ronde/base/error.h"
 #include "ronde/base/system/file_descriptor.h"
 #include "ronde/base/system/mutex.h"
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
 #include "ronde/data/pipeline/memory/sample_bytes.h"
 #include "ronde/data/pipeline/memory/sample_cache.h"
 

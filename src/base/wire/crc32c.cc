@@ -1,12 +1,12 @@
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "ronde/data/io/crc32c_ways.h"
+#include "ronde/base/wire/crc32c_ways.h"
 
-namespace ronde::data {
+namespace ronde {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are read as they lie");
@@ -52,4 +52,4 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
   return fast != nullptr ? fast(bytes, before) : detail::crc32c_by_tables(bytes, before);
 }
 
-}  // namespace ronde::data
+}  // namespace ronde

@@ -4,7 +4,7 @@
 #include <string_view>
 
 // The ways to compute crc32c(), which all give the same.
-namespace ronde::data::detail {
+namespace ronde::detail {
 
 // With tables, on any processor.
 std::uint32_t crc32c_by_tables(std::string_view bytes, std::uint32_t before);
@@ -13,4 +13,4 @@ std::uint32_t crc32c_by_tables(std::string_view bytes, std::uint32_t before);
 using Crc32c = std::uint32_t (*)(std::string_view bytes, std::uint32_t before);
 Crc32c crc32c_by_instruction();
 
-}  // namespace ronde::data::detail
+}  // namespace ronde::detail

@@ -1,13 +1,13 @@
-#include "ronde/data/io/crc32c.h"
+#include "ronde/base/wire/crc32c.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "ronde/data/io/crc32c_ways.h"
-#include "ronde/data/order/random.h"
+#include "ronde/base/math/random.h"
+#include "ronde/base/wire/crc32c_ways.h"
 
-namespace ronde::data {
+namespace ronde {
 namespace {
 
 std::string noise(std::size_t size) {
@@ -44,4 +44,4 @@ TEST(Crc32c, InstructionAndTablesAgree) {
 }
 
 }  // namespace
-}  // namespace ronde::data
+}  // namespace ronde

@@ -1,4 +1,4 @@
-#include "ronde/data/io/crc32c_ways.h"
+#include "ronde/base/wire/crc32c_ways.h"
 
 #if defined(__x86_64__)
 
@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-namespace ronde::data::detail {
+namespace ronde::detail {
 namespace {
 
 // The instruction takes three cycles and can start each cycle: three streams keep it busy. What they found is then put
@@ -69,16 +69,16 @@ Crc32c crc32c_by_instruction() {
   return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") ? compute : nullptr;
 }
 
-}  // namespace ronde::data::detail
+}  // namespace ronde::detail
 
 #else
 
-namespace ronde::data::detail {
+namespace ronde::detail {
 
 Crc32c crc32c_by_instruction() {
   return nullptr;
 }
 
-}  // namespace ronde::data::detail
+}  // namespace ronde::detail
 
 #endif
