@@ -18,19 +18,23 @@ void load_weights(torch::nn::Module& network, const std::filesystem::path& file)
 
 std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network,
                                           const std::filesystem::path& file) {
-  TensorMap found = read_safetensors(file).tensors;
+  return load_weights_for(classes, network, read_safetensors(file).tensors, file.string());
+}
+
+std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network, TensorMap weights,
+                                          const std::string& source) {
   TensorMap wanted = state_of(network);
   std::vector<std::string> fresh;
   std::erase_if(wanted, [&](const auto& item) {
     const auto& [name, tensor] = item;
-    const auto there = found.find(name);
-    if (there == found.end()) return name.ends_with("num_batches_tracked");
+    const auto there = weights.find(name);
+    if (there == weights.end()) return name.ends_with("num_batches_tracked");
     if (classes == 0 || !is_head(tensor, there->second, classes)) return false;
-    found.erase(there);
+    weights.erase(there);
     fresh.push_back(name);
     return true;
   });
-  copy_values(found, wanted, file.string());
+  copy_values(weights, wanted, source);
   return fresh;
 }
 

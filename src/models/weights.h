@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ronde/models/network.h"
+#include "ronde/models/tensor_map.h"
 
 namespace ronde::models {
 
@@ -19,6 +20,10 @@ void load_weights(torch::nn::Module& network, const std::filesystem::path& file)
 // but their first dimension, which is that number here, keep the network's own values. Returns their names.
 std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network,
                                           const std::filesystem::path& file);
+
+// The same from tensors, such as those of a checkpoint; `source` is for messages.
+std::vector<std::string> load_weights_for(std::int64_t classes, torch::nn::Module& network, TensorMap weights,
+                                          const std::string& source);
 
 // FAILS WITH: System.
 void save_weights(const torch::nn::Module& network, const std::filesystem::path& file);

@@ -32,6 +32,7 @@ struct Checkpoint {
   CheckpointInfo info = {};
   TensorMap model = {};      // parameters and buffers: models::state_of()
   TensorMap optimizer = {};  // state_tensors()
+  TensorMap ema = {};        // the moving average of `model`, where there is one (train.ema)
 };
 
 struct CheckpointOptions {

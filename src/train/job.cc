@@ -93,12 +93,14 @@ int run_evaluation(const std::filesystem::path& checkpoint, std::span<const Sett
   return as_one_of_many(settings, with_plugins(settings, std::move(own)), [&](Session& session) {
     require_precision(parse_precision(session.options().precision), hardware_of(session));
     const Task task = make_task(session);
-    models::copy_values(loaded.model, models::state_of(*task.network), path.string());
+    const bool average = !loaded.ema.empty() && session.options().ema > 0;  // train.ema = 0: the weights themselves
+    models::copy_values(average ? loaded.ema : loaded.model, models::state_of(*task.network), path.string());
     const Results results =
         results_of(evaluate(session, task, *task.held_out, session.options().batch), task.criterion());
     if (session.rank() != 0) return 0;
-    fmt::print("{}: step {}, {} samples held out of {}: {}\n", path.string(), loaded.info.step, results.samples,
-               task.held_out->name(), text_of(results, true));
+    fmt::print("{}: step {}{}, {} samples held out of {}: {}\n", path.string(), loaded.info.step,
+               average ? " (moving average of the weights)" : "", results.samples, task.held_out->name(),
+               text_of(results, true));
     if (!results.by_class.empty()) fmt::print("{}: {}\n", results.by_class_key, by_class_text(results));
     if (session.recorder()) fmt::print("trace: {}\n", session.recorder()->file().parent_path().string());
     return 0;

@@ -45,7 +45,8 @@ ScheduleChoice schedule_choice_of(const Settings& settings) {
 }
 
 CheckpointChoice checkpoint_of(const Settings& settings) {
-  return {.every = settings.get<"checkpoint.every">(),
+  return {.best = settings.get<"checkpoint.best">(),
+          .every = settings.get<"checkpoint.every">(),
           .resume = settings.get<"checkpoint.resume">(),
           .keep = settings.get<"checkpoint.keep">(),
           .mtbf = settings.get<"checkpoint.mtbf">(),
@@ -93,6 +94,7 @@ TrainingOptions training_options(const Settings& settings) {
           .sync_every = settings.get<"train.sync_every">(),
           .noise_scale = settings.get<"train.noise_scale">(),
           .patience = settings.get<"train.patience">(),
+          .evaluate_every = settings.get<"train.evaluate_every">(),
           .seed = static_cast<std::uint64_t>(settings.get<"train.seed">()),
           .device = settings.get<"train.device">(),
           .precision = settings.get<"train.precision">(),
@@ -106,6 +108,7 @@ TrainingOptions training_options(const Settings& settings) {
           .label_smoothing = settings.get<"train.label_smoothing">(),
           .loss_scale = settings.get<"train.loss_scale">(),
           .target_accuracy = settings.get<"train.target_accuracy">(),
+          .ema = settings.get<"train.ema">(),
           .overlap = settings.get<"train.overlap">(),
           .deterministic = settings.get<"train.deterministic">(),
           .output = output_folder(settings),

@@ -57,6 +57,7 @@ struct ScheduleChoice {  // schedule.*
 };
 
 struct CheckpointChoice {  // checkpoint.*
+  std::string best = {};
   std::string every = "10min";
   std::string resume = "auto";
   std::int64_t keep = 3;
@@ -109,6 +110,7 @@ struct TrainingOptions {
   std::int64_t sync_every = 1;
   std::int64_t noise_scale = 10;
   std::int64_t patience = 0;
+  std::int64_t evaluate_every = 0;
   std::uint64_t seed = 0;
   std::string device = "auto";
   std::string precision = "f32";
@@ -122,6 +124,7 @@ struct TrainingOptions {
   double label_smoothing = 0;
   double loss_scale = 0;
   double target_accuracy = 0;
+  double ema = 0;
   bool overlap = true;
   bool deterministic = false;
 

@@ -13,6 +13,7 @@
 #include "ronde/parallel/collectives.h"
 #include "ronde/trace/span.h"
 #include "ronde/train/checkpoint/checkpoint_folder.h"
+#include "ronde/train/checkpoint/checkpoint_manifest.h"
 #include "ronde/train/evaluate/kept_results.h"
 #include "ronde/train/input/input.h"
 #include "ronde/train/input/mixup.h"
@@ -22,14 +23,16 @@
 namespace ronde::train {
 namespace {
 
-// In a checkpoint: whether its last epoch was evaluated ("no"), what the main measure then was, and whether its weights
-// have had the final test ("yes").
+// In a checkpoint: whether the evaluation that was due last was made ("no"), what the main measure then was, and
+// whether its weights have had the final test ("yes").
 constexpr const char* kEvaluated = "evaluated";
 constexpr const char* kMeasure = "measure";
 constexpr const char* kTested = "tested";
 // The main measure when it was best, and how many evaluations were made since: for train.patience.
 constexpr const char* kBest = "best measure";
 constexpr const char* kSinceBest = "evaluations since";
+// Of the best checkpoint: the measure of checkpoint.best.
+constexpr const char* kBestBy = "best by";
 
 void require_batch(const Session& session, const Task& task) {
   const std::int64_t batch = session.options().batch;
@@ -58,6 +61,18 @@ void require_all_used(const Session& session, const Task& task, const Log& log) 
   for (const Unused& one : unused) (one.refused ? refused : told).push_back(one.sentence());
   if (!refused.empty()) throw Error::bad_input("{}; remove it", join(refused, "; "));
   if (!told.empty() && session.rank() == 0) log.info("{}", join(told, "; "));
+}
+
+// What checkpoint.best names is known before anything is evaluated.
+void require_measure(const Session& session, const Task& task) {
+  const std::string key = session.options().checkpoint.best;
+  if (key.empty()) return;
+  Evaluation nothing;
+  for (const MeasureEntry& entry : task.measures) nothing.own.push_back({.key = entry.key, .name = entry.name});
+  const Results results = results_of(nothing, task.criterion());
+  if (!find_measure(results, key))
+    throw Error::bad_input("checkpoint.best is '{}', but evaluations of this training measure {}", key,
+                           join(measure_keys(results), ", "));
 }
 
 void say_other_network(const Session& session, const Task& task, const Log& log) {
@@ -98,13 +113,15 @@ Trainer::Trainer(Session& session, const Interrupt& interrupt, const Log& log, T
       tested_(!task_.validation) {
   require_batch(session, task_);
   require_all_used(session, task_, log);
+  require_measure(session, task_);
   say_other_network(session, task_, log);
   trace_job(session, task_);
   position_.seed = session.options().seed;
 }
 
 void Trainer::resume() {
-  auto found = checkpoint_manager_.resume(*task_.network, learner_.optimizer());
+  auto found = checkpoint_manager_.resume(*task_.network, learner_.optimizer(), learner_.average());
+  find_best();
   if (!found) return;
   position_ = found->position;
   done_ = outcome_.steps = found->step;
@@ -121,6 +138,19 @@ void Trainer::resume() {
   learner_.restore(found->extra);
 }
 
+// What the best checkpoint is best by stands in itself: the one to go on from may be older, or of another folder.
+void Trainer::find_best() {
+  const std::string key = session_.options().checkpoint.best;
+  if (key.empty()) return;
+  std::string text;
+  if (session_.rank() == 0) {
+    const auto best = checkpoint_manager_.best();
+    if (!best.empty()) text = read_manifest(best).info.extra[kBestBy];
+  }
+  const auto found = parse_kept_results(parallel::broadcast_text(std::move(text), session_.world()));
+  if (found && found->measures.front().key == key) kept_best_ = found->measures.front();
+}
+
 Outcome Trainer::run() {
   resume();
   if (done_ && finished() && judged()) {
@@ -132,14 +162,14 @@ Outcome Trainer::run() {
                                .open(pipeline_of(session_), position_);
   reporter_.begin(done_, position_.epoch, task_.samples->size() / options.batch);
   // The job before had no time for it.
-  if (!evaluated_) end_epoch(position_.position == 0 ? position_.epoch - 1 : position_.epoch);
+  if (!evaluated_) judge(epoch_of_evaluation());
   if (!finished()) train(batches);
   keep();
   test();
   checkpoint_manager_.finish();
   reporter_.note_input(batches.stages(), batches.skipped());
   trace_input(session_, batches.stages(), batches.skipped());
-  reporter_.end(outcome_.stopped(), checkpoint_manager_.newest());
+  reporter_.end(outcome_.stopped(), checkpoint_manager_.newest(), best_text());
   if (outcome_.to_be_continued) {
     require_kept();
     say_why_stopped();
@@ -213,9 +243,13 @@ void Trainer::train(data::Pipeline& batches) {
   while (!complete()) {
     const auto batch = next_batch(feed);
     if (!batch) break;
-    evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1);
+    const bool within = evaluates_after(outcome_.steps + 1);
+    evaluated_ = !batch->facts.ends_epoch && !is_last(outcome_.steps + 1) && !within;
     const bool more = one_step(*batch, after);
-    if (batch->facts.ends_epoch || !more) end_epoch(batch->facts.epoch);
+    if (batch->facts.ends_epoch || !more)
+      judge(batch->facts.epoch);
+    else if (within)
+      judge({});
     if (!more || outcome_.stopped() || reached_target() || out_of_patience()) break;
   }
   if (session_.recorder()) session_.recorder()->end_step();
@@ -240,7 +274,7 @@ std::vector<Trainer::AfterStep> Trainer::after_each_step(const data::Pipeline& b
   const auto ask_to_stop = [this](const StepEnd& step, Totals& mine) {
     mine.interrupted = interrupt_.asked() ? 1 : 0;
     limit_.step_ended(monotonic_now());
-    mine.leave = wants_to_leave(step.ends_epoch) ? 1 : 0;
+    mine.leave = wants_to_leave(step.evaluates) ? 1 : 0;
   };
   const auto ask_for_checkpoint = [this](const StepEnd& step, Totals& mine) {
     mine.keep = checkpoint_manager_.due(step.number) ? 1 : 0;
@@ -256,7 +290,8 @@ bool Trainer::one_step(const StepBatch& batch, const std::vector<AfterStep>& aft
   // A GPU is to have the next step before anybody waits for what came of this one.
   const std::size_t ahead = stream_.device().is_cuda() ? 1 : 0;
   Totals mine = learner_.finished(ahead).value_or(Totals{});
-  for (const AfterStep& then : after) then({number, batch.facts.ends_epoch || is_last(number)}, mine);
+  const bool evaluates = batch.facts.ends_epoch || is_last(number) || evaluates_after(number);
+  for (const AfterStep& then : after) then({number, evaluates}, mine);
   if (const auto before = totals_.exchange(mine)) {
     see(*before);
     keep_if_asked(*before, number);
@@ -273,13 +308,14 @@ void Trainer::keep_if_asked(const Totals& before, std::int64_t number) {
 }
 
 // Time is rank 0's affair, which writes and so knows what that takes.
-bool Trainer::wants_to_leave(bool ends_epoch) {
+bool Trainer::wants_to_leave(bool evaluates) {
   if (interrupt_.asked_to_leave()) return true;
   if (session_.rank() != 0 || !limit_.left(monotonic_now())) return false;
   TimeNeeds needs{.checkpoint = checkpoint_manager_.expected_time(*task_.network)};
-  if (ends_epoch) {  // until one was seen, forward passes are taken for steps
+  if (evaluates) {  // until one was seen, forward passes are taken for steps
     const std::int64_t batch = session_.options().batch;
     needs.evaluation = evaluation_time_.value_or((task_.after_epochs().size() / batch + 1) * limit_.longest_step());
+    if (!session_.options().checkpoint.best.empty()) needs.checkpoint *= 2;  // the best one, and that to go on from
   }
   return limit_.over(monotonic_now(), needs);
 }
@@ -291,22 +327,65 @@ void Trainer::see(const Totals& totals) {
   if (totals.step > 0) reporter_.step(totals.step, totals, totals.learning_rate);
 }
 
-void Trainer::end_epoch(std::int64_t epoch) {
+// With train.ema it is the average that is judged.
+Evaluation Trainer::evaluated_on(const data::Source& samples) {
+  Evaluation found;
+  const auto work = [&] { found = evaluate(session_, task_, samples, session_.options().batch); };
+  if (WeightAverage* const average = learner_.average())
+    average->instead_of_weights(work);
+  else
+    work();
+  return found;
+}
+
+bool Trainer::evaluates_after(std::int64_t step) const {
+  const std::int64_t every = session_.options().evaluate_every;
+  return every > 0 && step % every == 0;
+}
+
+// Of one that an earlier job had no time for: the epoch that has ended; nothing: it was due within one.
+std::optional<std::int64_t> Trainer::epoch_of_evaluation() const {
+  if (position_.position == 0) return position_.epoch - 1;
+  if (is_last(outcome_.steps) || !evaluates_after(outcome_.steps)) return position_.epoch;
+  return {};
+}
+
+// All that is known of the steps so far is seen. False: ranks are to stop.
+bool Trainer::settle() {
   if (session_.recorder()) session_.recorder()->end_step();
-  while (const auto rest = learner_.finished())
-    if (const auto before = totals_.exchange(*rest)) see(*before);
-  if (const auto last = totals_.last()) see(*last);
-  if (outcome_.stopped()) return;
+  const auto look = [this](const std::optional<Totals>& totals) {
+    if (!totals) return;
+    see(*totals);
+    keep_due_ = keep_due_ || totals->keep > 0;
+  };
+  while (const auto rest = learner_.finished()) look(totals_.exchange(*rest));
+  look(totals_.last());
+  return !outcome_.stopped();
+}
+
+// `epoch`: the one that has ended; nothing: it goes on.
+void Trainer::judge(std::optional<std::int64_t> epoch) {
+  if (!settle()) return;
   learner_.sync_weights();
   const auto begin = monotonic_now();
-  const Evaluation found = evaluate(session_, task_, task_.after_epochs(), session_.options().batch);
+  const Evaluation found = evaluated_on(task_.after_epochs());
   outcome_.score = found.score;
   outcome_.results = results_of(found, task_.criterion());
-  reporter_.epoch(epoch, outcome_.steps, outcome_.results, task_.validation ? "validation" : "test");
+  const std::string name = task_.validation ? "validation" : "test";
+  if (epoch)
+    reporter_.epoch(*epoch, outcome_.steps, outcome_.results, name);
+  else
+    reporter_.evaluation(outcome_.steps, outcome_.results, name);
   evaluated_ = true;
   evaluated_at_ = outcome_.steps;
   note_progress();
   evaluation_time_ = monotonic_now() - begin;
+  keep_best();
+  const bool stale = checkpoint_manager_.goes_by_time() && kept_on_ == outcome_.steps;  // as in keep_if_asked()
+  if (std::exchange(keep_due_, false) && !stale) {
+    kept_on_ = outcome_.steps;
+    keep();
+  }
   limit_.other_work_ended(monotonic_now());
 }
 
@@ -314,7 +393,7 @@ void Trainer::end_epoch(std::int64_t epoch) {
 // was broken off is made good by the next run.
 void Trainer::test() {
   if (tested_ || outcome_.stopped()) return;
-  const Evaluation found = evaluate(session_, task_, *task_.held_out, session_.options().batch);
+  const Evaluation found = evaluated_on(*task_.held_out);
   reporter_.test(outcome_.steps, results_of(found, task_.criterion()));
   tested_ = true;
   keep();
@@ -325,13 +404,9 @@ bool Trainer::reached_target() const {
   return target > 0 && outcome_.results.reached(target);
 }
 
-// Without a measure of its own the loss decides.
 void Trainer::note_progress() {
-  const Results& results = outcome_.results;
-  const Measure now = results.measures.empty()
-                          ? Measure{.key = "loss", .name = "loss", .value = results.loss, .lower_is_better = true}
-                          : results.measures.front();
-  const bool better = !best_ || (now.lower_is_better ? now.value < best_->value : now.value > best_->value);
+  const Measure now = main_measure(outcome_.results);
+  const bool better = is_better(now, best_);
   since_best_ = better ? 0 : since_best_ + 1;
   if (better) best_ = now;
   if (out_of_patience() && session_.rank() == 0)
@@ -344,12 +419,15 @@ bool Trainer::out_of_patience() const {
   return patience > 0 && since_best_ >= patience;
 }
 
-void Trainer::keep() {
+// Brings together what ranks may have apart.
+TrainingState Trainer::state_to_keep() {
   stream_.synchronize();  // nothing is kept of which nobody knows yet whether all ranks have their part in it
   learner_.check_exchange();
   learner_.sync_weights();
-  if (checkpoint_manager_.sharded())
-    parallel::broadcast_buffers(*task_.network, session_.world());  // each rank has its own
+  if (checkpoint_manager_.sharded()) {  // each rank has its own buffers
+    parallel::broadcast_buffers(*task_.network, session_.world());
+    if (learner_.average()) parallel::broadcast_tensors(learner_.average()->of_buffers(), session_.world());
+  }
   TrainingState state{.step = outcome_.steps, .position = position_, .extra = learner_.extra()};
   if (!evaluated_) state.extra[kEvaluated] = "no";
   if (evaluated_at_ == outcome_.steps) state.extra[kMeasure] = kept_text(outcome_.results);
@@ -358,7 +436,29 @@ void Trainer::keep() {
     state.extra[kBest] = kept_text({.measures = {*best_}});
     state.extra[kSinceBest] = fmt::format("{}", since_best_);
   }
-  checkpoint_manager_.keep(state, *task_.network, learner_.optimizer());
+  return state;
+}
+
+void Trainer::keep() {
+  checkpoint_manager_.keep(state_to_keep(), *task_.network, learner_.optimizer(), learner_.average());
+}
+
+// After an evaluation.
+void Trainer::keep_best() {
+  const std::string key = session_.options().checkpoint.best;
+  if (key.empty()) return;
+  const Measure now = find_measure(outcome_.results, key).value();
+  if (!is_better(now, kept_best_)) return;
+  kept_best_ = now;
+  TrainingState state = state_to_keep();
+  state.extra[kBestBy] = kept_text({.measures = {now}});
+  checkpoint_manager_.keep_best(state, *task_.network, learner_.optimizer(), learner_.average());
+}
+
+// For the summary.
+std::string Trainer::best_text() const {
+  if (!kept_best_ || session_.rank() != 0) return {};
+  return fmt::format("{} ({} {})", checkpoint_manager_.best().string(), kept_best_->name, text_of(*kept_best_, 2));
 }
 
 }  // namespace ronde::train

@@ -56,21 +56,29 @@ class Trainer {
   // What happens after each step of this rank, in order: it may add to what ranks tell each other of the step.
   struct StepEnd {
     std::int64_t number = 0;
-    bool ends_epoch = false;
+    bool evaluates = false;  // an evaluation follows
   };
   using AfterStep = std::function<void(const StepEnd& step, Totals& mine)>;
   std::vector<AfterStep> after_each_step(const data::Pipeline& batches);
   bool one_step(const StepBatch& batch, const std::vector<AfterStep>& after);  // false: it is time to stop
   void keep_if_asked(const Totals& before, std::int64_t number);
-  bool wants_to_leave(bool ends_epoch);
+  bool wants_to_leave(bool evaluates);
   void say_why_stopped() const;
   void see(const Totals& totals);
-  void end_epoch(std::int64_t epoch);
+  Evaluation evaluated_on(const data::Source& samples);
+  bool evaluates_after(std::int64_t step) const;  // by train.evaluate_every
+  std::optional<std::int64_t> epoch_of_evaluation() const;
+  bool settle();
+  void judge(std::optional<std::int64_t> epoch);
   void test();
   bool reached_target() const;
   bool out_of_patience() const;
   void note_progress();
+  TrainingState state_to_keep();
   void keep();
+  void keep_best();
+  void find_best();
+  std::string best_text() const;
 
   Session& session_;
   const Interrupt& interrupt_;
@@ -86,16 +94,18 @@ class Trainer {
   TotalsOfSteps totals_;
   std::optional<std::int64_t> done_;  // steps that an earlier run has made, if this one goes on from there
   std::int64_t kept_on_ = -1;         // the step in which a checkpoint was last asked for
+  bool keep_due_ = false;             // asked for by a step that was followed by an evaluation
   data::Position position_;
   Outcome outcome_;
   std::optional<std::chrono::nanoseconds> evaluation_time_;
   TracedClock clock_;
   TracedMemory memory_{session_.device()};
-  std::optional<Measure> best_;     // the main measure when it was best,
-  std::int64_t since_best_ = 0;     // and evaluations since
-  bool evaluated_ = true;           // the epoch that ended last
-  std::int64_t evaluated_at_ = -1;  // the step of which outcome_.results are
-  bool tested_;                     // these weights, where samples are held out for the very end
+  std::optional<Measure> best_;       // the main measure when it was best,
+  std::int64_t since_best_ = 0;       // and evaluations since
+  std::optional<Measure> kept_best_;  // the measure of checkpoint.best, of the checkpoint in the folder best
+  bool evaluated_ = true;             // what was due last
+  std::int64_t evaluated_at_ = -1;    // the step of which outcome_.results are
+  bool tested_;                       // these weights, where samples are held out for the very end
 };
 
 }  // namespace ronde::train

@@ -175,6 +175,28 @@ def test_eval_gives_what_training_said(train, tmp_path, build_dir, clean_env):
         assert f"accuracy {100 * said['test_accuracy']:.2f}%" in job.stdout, (job.stdout, said)
 
 
+def test_the_average_is_evaluated_and_the_best_is_kept(train, ronde, tmp_path):
+    job = train(2, train__ema="0.9", train__evaluate_every="5", checkpoint__best="loss")
+    assert job.returncode == 0, job.stderr
+    told = [line for line in log_of(tmp_path) if line["kind"] in ("evaluation", "epoch")]
+    assert sum(line["kind"] == "evaluation" for line in told) > 4
+    best = min(told, key=lambda line: line["test_loss"])
+    kept = f"ronde-output/empty/best/step-{best['step']:08}"
+    assert f"{kept} (loss " in job.stdout, job.stdout
+    average, weights = (
+        ronde("eval", "ronde-output/empty/best"),
+        ronde("eval", "ronde-output/empty/best", "--train-ema", "0"),
+    )
+    assert f"step {best['step']} (moving average of the weights), " in average.stdout, average.stderr
+    assert f"loss {best['test_loss']:.4f}" in average.stdout, (average.stdout, best)
+    assert "moving average" not in weights.stdout and weights.stdout != average.stdout, weights.stdout
+    tuned = train(
+        2, model__weights="ronde-output/empty/best", output__dir="tuned", optimizer__lr="0", train__epochs="1"
+    )
+    assert tuned.returncode == 0, tuned.stderr
+    assert f"loss {best['test_loss']:.4f}" in ronde("eval", "tuned").stdout
+
+
 def test_started_again_it_goes_on(train, tmp_path):
     assert train(2, train__steps="40").returncode == 0
     job = train(3)

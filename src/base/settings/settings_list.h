@@ -12,6 +12,10 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"checkpoint.accept_differences", SettingType::Bool, "false", "",
      "Resume from a checkpoint even if settings that matter differ: model, data, classes, split, optimizer."},
     {"checkpoint.background", SettingType::Bool, "true", "", "Write checkpoints while training goes on."},
+    {"checkpoint.best", SettingType::Text, "", "",
+     "Measure of evaluations, such as accuracy, iou or loss, by which the best checkpoint is kept in the folder best "
+     "of "
+     "output.dir; empty: none."},
     {"checkpoint.every", SettingType::Text, "10min", "",
      "How often a checkpoint is written: a number of steps (500), a time (10min), auto (from the cost of a checkpoint "
      "and checkpoint.mtbf), or 0 (only at the end)."},
@@ -138,7 +142,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "Activation checkpointing: drop the activations inside each block of the network and compute them again in the "
      "backward pass; less memory, more time."},
     {"model.weights", SettingType::Text, "", "",
-     "File of initial weights (safetensors, with torchvision's names); empty: random weights."},
+     "Initial weights: a safetensors file with torchvision's names, a checkpoint, or the output folder of a training; "
+     "empty: random weights."},
     {"mpi.library", SettingType::Text, "", "",
      "MPI library to load, a name or a path; empty: the one found when Ronde was built."},
     {"optimizer.beta2", SettingType::Real, "0.999", "0..1", "Second beta of adam, adamw and lamb."},
@@ -218,7 +223,12 @@ inline constexpr auto kSettings = std::to_array<Setting>({
      "Same bits on every run on the CPU: implies comm.deterministic and deterministic kernels."},
     {"train.device", SettingType::Choice, "auto", "auto|cpu|cuda",
      "Device to train on: cuda (the GPU with the rank's number on its node), cpu, or auto (a GPU if there is one)."},
+    {"train.ema", SettingType::Real, "0", "0..0.999999999",
+     "Evaluate an exponential moving average of the weights, of which this share stays in each step, such as 0.999; 0: "
+     "the weights themselves."},
     {"train.epochs", SettingType::Int, "1", "1..1000000", "Number of passes over the training samples."},
+    {"train.evaluate_every", SettingType::Int, "0", "0..",
+     "Evaluate after every this many steps too, besides the end of each epoch; 0: at the end of epochs alone."},
     {"train.graph", SettingType::Choice, "auto", "auto|on|off",
      "GPU: record a whole step once as a graph, and launch the graph from then on; auto: if possible; on: stop with "
      "the reason if it is not possible."},

@@ -62,11 +62,14 @@ Checkpoint load_checkpoint(const fs::path& path) {
   const Manifest manifest = read_manifest(path);
   Checkpoint checkpoint{.info = manifest.info};
   for (const FileRecord& file : manifest.files) {
-    TensorMap& into = file.holds == "model" ? checkpoint.model : checkpoint.optimizer;
+    TensorMap& into = file.holds == "model" ? checkpoint.model
+                      : file.holds == "ema" ? checkpoint.ema
+                                            : checkpoint.optimizer;
     into.merge(read_verified(path / file.name, file));
   }
   check_tensors(path, "model", checkpoint.model, manifest.model);
   check_tensors(path, "optimizer", checkpoint.optimizer, manifest.optimizer);
+  check_tensors(path, "moving average", checkpoint.ema, manifest.ema);
   return checkpoint;
 }
 

@@ -64,6 +64,13 @@ CheckpointInfo info_of(const Json& json) {
           .extra = json.at("extra").get<std::map<std::string, std::string>>()};
 }
 
+// A checkpoint without a moving average says nothing of one, as those of older versions.
+Json to_json(const Manifest& manifest) {
+  Json tensors = {{"model", to_json(manifest.model)}, {"optimizer", to_json(manifest.optimizer)}};
+  if (!manifest.ema.empty()) tensors["ema"] = to_json(manifest.ema);
+  return tensors;
+}
+
 Manifest manifest_of(Json json, const std::string& file) {
   if (const int format = json.at("format").get<int>(); format != kFormat)
     throw Error::bad_input("{} has format {}, but this version of Ronde reads format {}", file, format, kFormat);
@@ -74,7 +81,8 @@ Manifest manifest_of(Json json, const std::string& file) {
   return {.info = info_of(json),
           .files = files_of(json.at("files")),
           .model = tensors_of(json.at("tensors").at("model")),
-          .optimizer = tensors_of(json.at("tensors").at("optimizer"))};
+          .optimizer = tensors_of(json.at("tensors").at("optimizer")),
+          .ema = tensors_of(json.at("tensors").value("ema", Json::object()))};
 }
 
 }  // namespace
@@ -96,7 +104,7 @@ std::string manifest_text(const Manifest& manifest) {
                {"settings", manifest.info.settings},
                {"extra", manifest.info.extra},
                {"files", to_json(manifest.files)},
-               {"tensors", {{"model", to_json(manifest.model)}, {"optimizer", to_json(manifest.optimizer)}}}};
+               {"tensors", to_json(manifest)}};
   // Through text and back, so that the reader, who has only the text, finds the same checksum.
   json = Json::parse(json_text(json));
   json[kChecksum] = checksum_of(json_text(json));

@@ -15,7 +15,7 @@ inline constexpr const char* kManifestName = "manifest.json";
 
 struct FileRecord {
   std::string name;   // in the checkpoint's folder
-  std::string holds;  // "model" or "optimizer"
+  std::string holds;  // "model", "optimizer" or "ema"
   std::uint64_t bytes = 0;
   std::string checksum;  // XXH64
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
@@ -32,7 +32,7 @@ TensorRecords records_of(const TensorMap& tensors);
 struct Manifest {
   CheckpointInfo info = {};
   std::vector<FileRecord> files = {};
-  TensorRecords model = {}, optimizer = {};
+  TensorRecords model = {}, optimizer = {}, ema = {};
 };
 
 std::string manifest_text(const Manifest& manifest);

@@ -74,12 +74,17 @@ std::vector<FileRecord> write_share(const CheckpointFolder& folder, const Checkp
   };
   add("model", share.model);
   add("optimizer", share.optimizer);
+  add("ema", share.ema);
   return files;
 }
 
 Manifest manifest_of(const CheckpointOptions& options, const CheckpointShare& share,
                      const std::vector<std::string>& files_of_ranks) {
-  Manifest manifest{.info = share.info, .files = {}, .model = share.all_model, .optimizer = share.all_optimizer};
+  Manifest manifest{.info = share.info,
+                    .files = {},
+                    .model = share.all_model,
+                    .optimizer = share.all_optimizer,
+                    .ema = share.all_ema};
   if (options.group) manifest.info.ranks = size_of(options);
   for (const std::string& text : files_of_ranks)
     std::ranges::move(parse_files(text), std::back_inserter(manifest.files));
@@ -108,8 +113,10 @@ CheckpointShare take_share(const Checkpoint& checkpoint, const CheckpointOptions
   return {.info = checkpoint.info,
           .all_model = records_of(checkpoint.model),
           .all_optimizer = records_of(checkpoint.optimizer),
+          .all_ema = records_of(checkpoint.ema),
           .model = share_of(checkpoint.model, rank, size),
-          .optimizer = share_of(checkpoint.optimizer, rank, size)};
+          .optimizer = share_of(checkpoint.optimizer, rank, size),
+          .ema = share_of(checkpoint.ema, rank, size)};
 }
 
 std::filesystem::path save_share(const CheckpointOptions& options, const CheckpointShare& share) {

@@ -13,8 +13,8 @@ TensorMap share_of(const TensorMap& tensors, int rank, int size);
 // What one rank writes of a checkpoint, and what the manifest says of all of it.
 struct CheckpointShare {
   CheckpointInfo info = {};
-  TensorRecords all_model = {}, all_optimizer = {};
-  TensorMap model = {}, optimizer = {};
+  TensorRecords all_model = {}, all_optimizer = {}, all_ema = {};
+  TensorMap model = {}, optimizer = {}, ema = {};
 };
 CheckpointShare take_share(const Checkpoint& checkpoint, const CheckpointOptions& options);
 

@@ -67,7 +67,8 @@ struct CheckpointWriter::Impl {
              std::optional<std::chrono::nanoseconds> lost) {
     guarded([&] {
       const trace::Span span("checkpoint write", "checkpoint",
-                             {{"step", share.info.step}, {"bytes", bytes_of(share.model) + bytes_of(share.optimizer)}});
+                             {{"step", share.info.step},
+                              {"bytes", bytes_of(share.model) + bytes_of(share.optimizer) + bytes_of(share.ema)}});
       auto path = save_share(options.checkpoint, share);
       const auto total = monotonic_now() - begin;
       const Lock lock(mutex);
@@ -96,6 +97,7 @@ void CheckpointWriter::save(const Checkpoint& checkpoint) {
       const trace::Span span(trace::span_names::kSave, "checkpoint", {{"step", share.info.step}});
       copy_tensors(share.model);
       copy_tensors(share.optimizer);
+      copy_tensors(share.ema);
     }
     const auto lost = monotonic_now() - begin;
     impl_->thread = std::thread([impl = impl_.get(), share = std::move(share), begin, lost] {

@@ -49,6 +49,10 @@ void Progress::show(const EpochFacts& facts) {
   print(epoch_line(facts) + "\n");
 }
 
+void Progress::show(const EvaluationFacts& facts) {
+  print(evaluation_line(facts) + "\n");
+}
+
 void Progress::show(const Summary& summary) {
   print(fmt::format("\n{}", summary_text(summary)));
 }

@@ -33,6 +33,7 @@ class Progress {
   bool due() const;
   void show(const ProgressFacts& facts);
   void show(const EpochFacts& facts);
+  void show(const EvaluationFacts& facts);
   void show(const Summary& summary);
 
   // Takes the bar away, so that something else can be printed.

@@ -154,6 +154,10 @@ std::string epoch_line(const EpochFacts& facts) {
   return line;
 }
 
+std::string evaluation_line(const EvaluationFacts& facts) {
+  return fmt::format("step {}: {} {}", facts.step, facts.held_out_name, text_of(facts.held_out, false));
+}
+
 std::string summary_text(const Summary& summary) {
   Table table({{"training"}, {"result"}});
   table.add({"time", format_duration(summary.time)});

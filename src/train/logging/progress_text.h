@@ -41,6 +41,14 @@ struct EpochFacts {
 };
 std::string epoch_line(const EpochFacts& facts);
 
+// An evaluation within an epoch.
+struct EvaluationFacts {
+  std::int64_t step = 0;
+  Results held_out = {};
+  std::string held_out_name = "test";
+};
+std::string evaluation_line(const EvaluationFacts& facts);
+
 // What the whole training came to.
 struct Summary {
   int ranks = 1;

@@ -128,11 +128,27 @@ void Reporter::write_step(std::int64_t number, double learning_rate) {
   files_->check(log_);
 }
 
-void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name) {
+void Reporter::note_held_out(const Results& held_out, const std::string& name) {
   (name == "test" ? test_ : validation_) = held_out;
-  last_score_ = epoch_score_;
   const double target = session_.options().target_accuracy;
   if (target > 0 && held_out.reached(target) && !to_target_) to_target_ = monotonic_now() - start_.at;
+}
+
+// The time that it took is no part of the epoch's.
+void Reporter::evaluation(std::int64_t step, const Results& held_out, const std::string& name) {
+  note_held_out(held_out, name);
+  if (files_) {
+    progress_->show(EvaluationFacts{.step = step, .held_out = held_out, .held_out_name = name});
+    write_held_out(step, {{"kind", "evaluation"}, {"epoch", epoch_}}, held_out, name);
+  }
+  const auto before = std::exchange(now_.at, monotonic_now());
+  epoch_start_.at += now_.at - before;
+  pace_.add(now_);
+}
+
+void Reporter::epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name) {
+  note_held_out(held_out, name);
+  last_score_ = epoch_score_;
   if (files_) {
     progress_->show(EpochFacts{.epoch = epoch,
                                .epochs = session_.options().epochs,
@@ -184,7 +200,7 @@ std::optional<double> Reporter::compare_with_one_rank(const Summary& summary) co
   return {};
 }
 
-void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
+void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints, const std::string& best) {
   if (!files_) return;
   Summary summary{.ranks = session_.size(),
                   .epochs = epoch_,
@@ -205,6 +221,7 @@ void Reporter::end(bool interrupted, const std::filesystem::path& checkpoints) {
   summary.places = {{"log", files_->metrics.file().string()},
                     {"TensorBoard", files_->board.file().parent_path().string()}};
   if (!checkpoints.empty()) summary.places.emplace_back("checkpoint", checkpoints.string());
+  if (!best.empty()) summary.places.emplace_back("best checkpoint", best);
   if (session_.recorder()) summary.places.emplace_back("trace", session_.recorder()->file().parent_path().string());
   progress_->show(summary);
 }

@@ -33,6 +33,8 @@ class Reporter {
   void scaling(const LossScaler& scaler) { scaler_ = scaler; }  // as it is now; f16 only
   // `held_out`: what the evaluation after an epoch came to; `name`: of which samples, "test" or "validation".
   void epoch(std::int64_t epoch, std::int64_t step, const Results& held_out, const std::string& name);
+  // The same within an epoch, after train.evaluate_every steps.
+  void evaluation(std::int64_t step, const Results& held_out, const std::string& name);
   // After the last epoch, where the samples for testing have been kept back until then.
   void test(std::int64_t step, const Results& results);
   // What the input has done, for the summary: why training waited for it, if it did.
@@ -40,12 +42,14 @@ class Reporter {
     input_stages_ = std::move(stages);
     skipped_samples_ = skipped;
   }
-  void end(bool interrupted, const std::filesystem::path& checkpoints);
+  // `best`: the best checkpoint and what it is best by; empty: none.
+  void end(bool interrupted, const std::filesystem::path& checkpoints, const std::string& best);
 
  private:
   struct Files;
 
   void show_progress();
+  void note_held_out(const Results& held_out, const std::string& name);
   std::optional<double> compare_with_one_rank(const Summary& summary) const;
   void write_step(std::int64_t number, double learning_rate);
   void write_held_out(std::int64_t step, std::vector<Metric> metrics, const Results& held_out, const std::string& name);

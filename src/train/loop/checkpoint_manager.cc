@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kFirstAutomatic = std::chrono::minutes(1);  // soon, since its cost is not known before
-constexpr int kMostCopies = 3;  // of the weights in a checkpoint: optimizers keep up to two more
+constexpr int kMostCopies = 4;  // of the weights in a checkpoint: optimizers keep up to two more, train.ema one
 
 constexpr std::string_view kFound = "found.";  // in a checkpoint's extra: what its settings had come to
 
@@ -50,10 +50,10 @@ std::vector<fs::path> trainings_in(const fs::path& folder) {
   return found;
 }
 
-std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded) {
-  const CheckpointChoice& choice = session.options().checkpoint;
-  CheckpointWriterOptions writer{.checkpoint = {.folder = folder, .keep = static_cast<int>(choice.keep)},
-                                 .background = choice.background,
+std::unique_ptr<CheckpointWriter> writer_for(const Session& session, const fs::path& folder, bool sharded,
+                                             std::int64_t keep) {
+  CheckpointWriterOptions writer{.checkpoint = {.folder = folder, .keep = static_cast<int>(keep)},
+                                 .background = session.options().checkpoint.background,
                                  .recorder = session.recorder()};
   if (sharded) {  // in a group of their own: training goes on in the world
     std::vector<int> all;
@@ -97,8 +97,11 @@ CheckpointManager::CheckpointManager(const Session& session, Log log, std::map<s
       every_(parse_every(session.options().checkpoint.every)),
       sharded_(session.options().checkpoint.sharded && session.size() > 1),
       folder_(session.options().output / "checkpoints"),
+      best_folder_(session.options().output / "best"),
       found_(std::move(found)),
-      writer_(writer_for(session, folder_, sharded_)),
+      writer_(writer_for(session, folder_, sharded_, session.options().checkpoint.keep)),
+      best_writer_(session.options().checkpoint.best.empty() ? nullptr
+                                                             : writer_for(session, best_folder_, sharded_, 1)),
       kept_at_(monotonic_now()),
       interval_(std::min<std::chrono::nanoseconds>(kFirstAutomatic,
                                                    session.options().checkpoint.mtbf / session.engine().nodes())) {}
@@ -115,13 +118,18 @@ std::optional<fs::path> CheckpointManager::chosen() const {
 // A training that starts anew, or from an older checkpoint, comes to steps that there are checkpoints of: these would
 // pass for its own.
 void CheckpointManager::put_aside(std::int64_t last_step) const {
+  put_aside(folder_, last_step);
+  put_aside(best_folder_, last_step);
+}
+
+void CheckpointManager::put_aside(const fs::path& folder, std::int64_t last_step) const {
   std::vector<fs::path> newer;
-  for (const fs::path& checkpoint : list_checkpoints(folder_))
+  for (const fs::path& checkpoint : list_checkpoints(folder))
     if (step_of(checkpoint.filename().string()).value_or(0) > last_step) newer.push_back(checkpoint);
   if (newer.empty()) return;
   fs::path aside;
   for (int number = 1; aside.empty() || fs::exists(aside); ++number)
-    aside = fmt::format("{}.{}", folder_.string(), number);
+    aside = fmt::format("{}.{}", folder.string(), number);
   fs::create_directory(aside);
   for (const fs::path& checkpoint : newer) fs::rename(checkpoint, aside / checkpoint.filename());
   log_.info("checkpoints of later steps from an earlier training were moved to {}", aside.string());
@@ -150,14 +158,14 @@ std::string CheckpointManager::objection_to(const fs::path& path) const {
 
 // On rank 0: loads what is to be gone on from, and returns where it stands, for the others; or why that cannot be.
 std::string CheckpointManager::find(models::Network& network, torch::optim::Optimizer& optimizer,
-                                    TrainingState& state) {
+                                    WeightAverage* average, TrainingState& state) {
   const auto path = chosen();
   if (!path) {
     put_aside(-1);
     return {};
   }
   if (std::string why_not = objection_to(*path); !why_not.empty()) return kRefused + std::move(why_not);
-  load(*path, network, optimizer, state);
+  load(*path, network, optimizer, average, state);
   std::string found = fmt::format("{}\n{}", state.step, data::to_text(state.position));
   for (const auto& [key, value] : state.extra) found += fmt::format("\n{}={}", key, value);
   started_from_ = *path;
@@ -166,10 +174,11 @@ std::string CheckpointManager::find(models::Network& network, torch::optim::Opti
 }
 
 // Only rank 0 need see the files.
-std::optional<TrainingState> CheckpointManager::resume(models::Network& network, torch::optim::Optimizer& optimizer) {
+std::optional<TrainingState> CheckpointManager::resume(models::Network& network, torch::optim::Optimizer& optimizer,
+                                                       WeightAverage* average) {
   TrainingState state;
   std::string found;
-  if (session_.rank() == 0) found = find(network, optimizer, state);
+  if (session_.rank() == 0) found = find(network, optimizer, average, state);
   found = parallel::broadcast_text(std::move(found), session_.world());
   if (found.empty()) return {};
   if (found.front() == kRefused)  // one table is enough
@@ -177,6 +186,10 @@ std::optional<TrainingState> CheckpointManager::resume(models::Network& network,
         "{}", session_.rank() == 0 ? found.substr(1) : "rank 0 cannot resume from the checkpoint; see its message");
   broadcast_parameters(network, session_.world());
   broadcast_optimizer(optimizer, session_.world());
+  if (average) {
+    parallel::broadcast_tensors(average->of_parameters(), session_.world());
+    parallel::broadcast_tensors(average->of_buffers(), session_.world());
+  }
   const auto lines = split(found, '\n');
   state.step = *parse_number<std::int64_t>(lines[0]);
   state.position = data::parse_position(lines[1]);
@@ -190,12 +203,18 @@ std::optional<TrainingState> CheckpointManager::resume(models::Network& network,
 }
 
 void CheckpointManager::load(const fs::path& path, models::Network& network, torch::optim::Optimizer& optimizer,
-                             TrainingState& state) {
+                             WeightAverage* average, TrainingState& state) {
   RONDE_SPAN(trace::span_names::kLoad);
   const Checkpoint checkpoint = load_checkpoint(path);
   models::copy_values(checkpoint.model, models::state_of(network), path.string());
   restore_state(optimizer, network.named_parameters(), checkpoint.optimizer, path.string(),
                 session_.registry().optimizers);
+  if (average && checkpoint.ema.empty()) {
+    average->restart();
+    log_.info("train.ema: {} has no moving average, so it begins with the weights of the checkpoint", path.string());
+  } else if (average) {
+    average->restore(checkpoint.ema, path.string());
+  }
   state = {
       .step = checkpoint.info.step,
       .position = {.epoch = checkpoint.info.epoch, .position = checkpoint.info.samples, .seed = checkpoint.info.seed},
@@ -235,15 +254,37 @@ std::chrono::nanoseconds CheckpointManager::expected_time(const models::Network&
 }
 
 void CheckpointManager::keep(const TrainingState& state, const models::Network& network,
-                             const torch::optim::Optimizer& optimizer) {
+                             const torch::optim::Optimizer& optimizer, const WeightAverage* average) {
   kept_at_ = monotonic_now();
   if (state.step == kept_step_ && state.extra == kept_extra_) return;
   kept_step_ = state.step;
   kept_extra_ = state.extra;
   if (!writer_) return;
+  const auto checkpoint = checkpoint_of(state, network, optimizer, average);
+  if (!checkpoint) return;
+  writer_->save(*checkpoint);
+  warn_about_errors(*writer_);
+  warn_about_grace();
+}
+
+void CheckpointManager::keep_best(const TrainingState& state, const models::Network& network,
+                                  const torch::optim::Optimizer& optimizer, const WeightAverage* average) {
+  if (!best_writer_) return;
+  const auto checkpoint = checkpoint_of(state, network, optimizer, average);
+  if (!checkpoint) return;
+  best_writer_->save(*checkpoint);
+  warn_about_errors(*best_writer_);
+}
+
+// Nothing, with a warning, where something of it is not finite.
+std::optional<Checkpoint> CheckpointManager::checkpoint_of(const TrainingState& state, const models::Network& network,
+                                                           const torch::optim::Optimizer& optimizer,
+                                                           const WeightAverage* average) const {
   // In f16 gradients overflow now and then, and the step is skipped.
-  if (const auto bad = first_not_finite(network, session_.options().precision != "f16"))
-    return log_.warn("no checkpoint of step {} is written: {} is not finite", state.step, *bad);
+  if (const auto bad = first_not_finite(network, session_.options().precision != "f16")) {
+    log_.warn("no checkpoint of step {} is written: {} is not finite", state.step, *bad);
+    return {};
+  }
   Checkpoint checkpoint{
       .info = {.step = state.step,
                .epoch = state.position.epoch,
@@ -253,22 +294,23 @@ void CheckpointManager::keep(const TrainingState& state, const models::Network& 
                .extra = state.extra},
       .model = models::state_of(network),
       .optimizer = state_tensors(optimizer, network.named_parameters(), session_.registry().optimizers)};
+  if (average) checkpoint.ema = average->tensors();
   checkpoint.info.settings = facts().settings;
   checkpoint.info.extra[kGivenSettings] = given_settings(session_.settings());
   for (const auto& [what, text] : found_) checkpoint.info.extra[std::string(kFound) + what] = text;
-  writer_->save(checkpoint);
-  warn_about_errors();
-  warn_about_grace();
+  return checkpoint;
 }
 
 void CheckpointManager::finish() {
-  if (!writer_) return;
-  writer_->wait();
-  warn_about_errors();
+  for (const auto& writer : {writer_.get(), best_writer_.get()}) {
+    if (!writer) continue;
+    writer->wait();
+    warn_about_errors(*writer);
+  }
 }
 
-void CheckpointManager::warn_about_errors() {
-  if (const auto error = writer_->take_error())
+void CheckpointManager::warn_about_errors(CheckpointWriter& writer) {
+  if (const auto error = writer.take_error())
     log_.warn("cannot write a checkpoint; training continues, and older checkpoints are unchanged: {}", error->what());
 }
 
@@ -282,6 +324,10 @@ void CheckpointManager::warn_about_grace() {
       "writing a checkpoint takes {}, but after SIGTERM ranks are killed within launch.grace, {}: raise it, or use a "
       "deadline or SIGUSR1",
       format_duration(cost->total), format_duration(grace));
+}
+
+fs::path CheckpointManager::best() const {
+  return newest_checkpoint(best_folder_).value_or(fs::path());
 }
 
 fs::path CheckpointManager::newest() const {

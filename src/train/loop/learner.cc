@@ -41,6 +41,12 @@ void clip_values(DistributedOptimizer& optimizer, const std::vector<torch::Tenso
       parameter.mutable_grad().clamp_(-most, most);
 }
 
+std::optional<WeightAverage> average_of(const Session& session, Task& task) {
+  const double decay = session.options().ema;
+  if (decay == 0) return {};
+  return std::optional<WeightAverage>(std::in_place, *task.network, decay);
+}
+
 }  // namespace
 
 Learner::Learner(const Session& session, Task& task)
@@ -55,12 +61,14 @@ Learner::Learner(const Session& session, Task& task)
       seed_(session.options().seed),
       precision_(parse_precision(session.options().precision)),
       optimizer_(make_optimizer(session.options().optimizer, task.trained(), session.registry().optimizers)),
+      average_(average_of(session, task)),
       local_(*task.network, *optimizer_, session.world(), checked_sync_every(session.options()),
-             session.registry().optimizers),
+             session.registry().optimizers, average()),
       numbers_(session.device()) {
   const TrainingOptions& options = session.options();
   load_first_weights(session, task);
   broadcast_parameters(*task.network, session.world());
+  if (average_) average_->restart();
   require_norms(*optimizer_, *task.network);
   if (options.arena && session.local_size() > 1)
     gradient_memory_.emplace(session.engine(),
@@ -89,6 +97,7 @@ void Learner::step(std::int64_t number, const StepBatch& batch) {
   // Whatever is random inside the network depends on nothing that went before.
   torch::manual_seed(
       data::Random(seed_, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(session_.rank())).at(0));
+  if (average_) average_->begin_step(number);
   const bool measured = noise_every_ > 0 && number % noise_every_ == 0;
   const auto work = [&](const StepBatch& seen) { return one_step(number, seen, measured); };
   const StepKind kind = measured ? StepKind::Measured : StepKind::Ordinary;
@@ -115,11 +124,17 @@ torch::Tensor Learner::one_step(std::int64_t number, const StepBatch& batch, boo
   }
   const torch::Tensor rest = score.slice(0, kScoreValues);
   if (measured) rest.slice(0, 0, 2).copy_(distributed_->gradient_norm_values());
-  if (!scaling_->unscale(number, *distributed_, rest, measured)) return score;
+  step_optimizer(number, rest, measured);
+  // A step that f16 skips counts: only the device may know that it was skipped.
+  if (average_) average_->add();
+  return score;
+}
+
+void Learner::step_optimizer(std::int64_t number, const torch::Tensor& numbers, bool measured) {
+  if (!scaling_->unscale(number, *distributed_, numbers, measured)) return;
   if (clip_value_ > 0) clip_values(*distributed_, task_.trained(), clip_value_);
   if (clip_norm_ > 0) distributed_->clip_grad_norm_on_device(clip_norm_);
   distributed_->step();
-  return score;
 }
 
 std::optional<Totals> Learner::finished(std::size_t most_left) {

@@ -16,6 +16,7 @@
 #include "ronde/train/loop/step_numbers.h"
 #include "ronde/train/loop/totals.h"
 #include "ronde/train/loop/training_task.h"
+#include "ronde/train/optim/weight_average.h"
 #include "ronde/train/precision.h"
 #include "ronde/train/precision/step_scaling.h"
 #include "ronde/train/schedule.h"
@@ -46,6 +47,9 @@ class Learner {
 
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
   double learning_rate() const { return learning_rate_; }  // of the last step
+  // train.ema: the moving average of the weights; otherwise nullptr. After sync_weights() it is that of all ranks, but
+  // for its buffers, which are each rank's own as the network's are.
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
   // f16: how losses are scaled; otherwise none.
   const LossScaler* scaler() const { return scaling_->scaler(); }
 
@@ -60,6 +64,7 @@ class Learner {
   double learning_rate_at(const data::Batch::Facts& facts) const;
   torch::Tensor one_step(std::int64_t number, const StepBatch& batch, bool measured);
   torch::Tensor pass(std::int64_t number, const StepBatch& part);
+  void step_optimizer(std::int64_t number, const torch::Tensor& numbers, bool measured);
   void check_loss(std::int64_t number, double sum, const StepBatch& part, const torch::Tensor& output);
 
   const Session& session_;
@@ -73,6 +78,7 @@ class Learner {
   const Precision precision_;
   double learning_rate_ = 0;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::optional<WeightAverage> average_;
   LocalSgd local_;
   std::optional<parallel::GradientMemory> gradient_memory_;
   std::optional<DistributedOptimizer> distributed_;

@@ -10,11 +10,13 @@
 namespace ronde::train {
 
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
-                      const comm::Group& group, std::span<const OptimizerEntry> more) {
+                      const comm::Group& group, std::span<const OptimizerEntry> more, const WeightAverage* average) {
   RONDE_SPAN("average weights");
   parallel::NamedTensors all = parallel::named(network);
   for (const auto& [name, tensor] : state_tensors(optimizer, network.named_parameters(), more))
     if (tensor.is_floating_point()) all.emplace_back(name, tensor);  // counts of steps are the same anyway
+  if (average)
+    for (auto& item : average->of_parameters()) all.push_back(std::move(item));
   parallel::average_tensors(all, group);
 }
 
@@ -27,7 +29,7 @@ double LocalSgd::stepped(std::int64_t number) {
 }
 
 void LocalSgd::sync() {
-  if (std::exchange(apart_, false)) average_training(network_, optimizer_, group_, more_);
+  if (std::exchange(apart_, false)) average_training(network_, optimizer_, group_, more_, average_);
 }
 
 }  // namespace ronde::train

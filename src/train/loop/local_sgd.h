@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "ronde/comm/group.h"
+#include "ronde/train/optim/weight_average.h"
 
 namespace ronde::train {
 
@@ -17,18 +18,25 @@ struct OptimizerEntry;
 // direction of its own, and a checkpoint, which holds one state for all ranks, could not bring them back. Buffers, such
 // as running means of batch norms, stay each rank's own, as in plain training.
 // REQUIRES: every rank of the group calls it, after the same number of steps in which all parameters had gradients.
-// `more`: optimizers of a program or a plugin. FAILS WITH: as Handle::wait().
+// `more`: optimizers of a program or a plugin. `average`: the moving average of the weights, where there is one: the
+// mean of the ranks' averages is the average of their means. FAILS WITH: as Handle::wait().
 void average_training(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer,
-                      const comm::Group& group, std::span<const OptimizerEntry> more = {});
+                      const comm::Group& group, std::span<const OptimizerEntry> more = {},
+                      const WeightAverage* average = nullptr);
 
 // When ranks come together: after every so many steps, and before anyone looks at the weights.
 class LocalSgd {
  public:
   // `every`: steps (train.sync_every); with 1 nobody steps alone. `more`: as average_training().
-  // REQUIRES: network, optimizer and `more` outlive this.
+  // REQUIRES: network, optimizer, `more` and `average` outlive this.
   LocalSgd(const torch::nn::Module& network, const torch::optim::Optimizer& optimizer, comm::Group group,
-           std::int64_t every, std::span<const OptimizerEntry> more = {})
-      : network_(network), optimizer_(optimizer), group_(std::move(group)), every_(every), more_(more) {}
+           std::int64_t every, std::span<const OptimizerEntry> more = {}, const WeightAverage* average = nullptr)
+      : network_(network),
+        optimizer_(optimizer),
+        group_(std::move(group)),
+        every_(every),
+        more_(more),
+        average_(average) {}
 
   bool on() const { return every_ > 1; }
   // After each step of all ranks. Returns the seconds that it took. FAILS WITH: as Handle::wait().
@@ -42,6 +50,7 @@ class LocalSgd {
   const comm::Group group_;
   const std::int64_t every_;
   const std::span<const OptimizerEntry> more_;
+  const WeightAverage* const average_;
   bool apart_ = false;  // ranks have stepped alone since they were together
 };
 

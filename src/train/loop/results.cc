@@ -86,6 +86,29 @@ Results results_of(const Evaluation& evaluation, const Criterion& criterion) {
   return results;
 }
 
+std::optional<Measure> find_measure(const Results& results, std::string_view key) {
+  for (const Measure& measure : results.measures)
+    if (measure.key == key) return measure;
+  if (key == "loss") return Measure{.key = "loss", .name = "loss", .value = results.loss, .lower_is_better = true};
+  return {};
+}
+
+std::vector<std::string> measure_keys(const Results& results) {
+  std::vector<std::string> keys;
+  for (const Measure& measure : results.measures) keys.push_back(measure.key);
+  keys.emplace_back("loss");
+  return keys;
+}
+
+Measure main_measure(const Results& results) {
+  return results.measures.empty() ? find_measure(results, "loss").value() : results.measures.front();
+}
+
+bool is_better(const Measure& now, const std::optional<Measure>& best) {
+  if (std::isnan(now.value)) return false;
+  return !best || (now.lower_is_better ? now.value < best->value : now.value > best->value);
+}
+
 std::string text_of(const Measure& measure, int decimals) {
   return measure.percent ? fmt::format("{:.{}f}%", 100 * measure.value, decimals)
                          : fmt::format("{:.{}f}", measure.value, decimals + 2);

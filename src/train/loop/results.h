@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ronde/data/source.h"
@@ -54,6 +56,14 @@ struct Evaluation {
   AveragePrecision average_precision = {};  // labels
   std::vector<Measure> own = {};            // those of a user (registry.h), which come first
 };
+
+// The measure of that key, of which "loss" is always one; nothing: there is none.
+std::optional<Measure> find_measure(const Results& results, std::string_view key);
+std::vector<std::string> measure_keys(const Results& results);  // for people: "accuracy, accuracy5, loss"
+// The main one, by which a training is judged: where there is no measure, the loss.
+Measure main_measure(const Results& results);
+// Anything is better than nothing, unless it is no number.
+bool is_better(const Measure& now, const std::optional<Measure>& best);
 
 // Of steps of training, for which there are sums alone: no averages over classes, no average precision.
 Results results_of(const Score& score, const Criterion& criterion);

@@ -24,6 +24,26 @@ TEST(Results, OfClasses) {
   EXPECT_FALSE(results.reached(0.76));
 }
 
+TEST(Results, AreComparedByAnyOfTheirMeasures) {
+  const Results results = results_of(Score{.loss = 2, .samples = 4, .top1 = 3, .top5 = 4}, Target::Class);
+  EXPECT_EQ(measure_keys(results), (std::vector<std::string>{"accuracy", "accuracy5", "loss"}));
+  EXPECT_EQ(main_measure(results).key, "accuracy");
+  EXPECT_EQ(main_measure({.loss = 3}).key, "loss");
+  EXPECT_EQ(find_measure(results, "accuracy5")->value, 1);
+  EXPECT_EQ(find_measure(results, "loss")->value, 0.5);
+  EXPECT_FALSE(find_measure(results, "iou"));
+  const auto accuracy = [](double value) { return Measure{.key = "accuracy", .name = "accuracy", .value = value}; };
+  const auto loss = [](double value) {
+    return Measure{.key = "loss", .name = "loss", .value = value, .lower_is_better = true};
+  };
+  EXPECT_TRUE(is_better(accuracy(0), {}));
+  EXPECT_TRUE(is_better(accuracy(0.5), accuracy(0.4)));
+  EXPECT_FALSE(is_better(accuracy(0.4), accuracy(0.4))) << "the first of equals is kept";
+  EXPECT_TRUE(is_better(loss(0.3), loss(0.4)));
+  EXPECT_FALSE(is_better(loss(0.5), loss(0.4)));
+  EXPECT_FALSE(is_better(loss(std::nan("")), {}));
+}
+
 TEST(Results, OfLabels) {
   const Evaluation found{.score = {.loss = 1, .samples = 2},
                          .classes = {{.hits = 3, .falses = 1}, {.hits = 1, .misses = 3}},

@@ -26,7 +26,8 @@ constexpr auto kShapeSamples =
 constexpr auto kSilent = std::to_array<std::string_view>(
     {"data.cache", "data.memory", "data.on_device", "data.on_error", "data.prefetch", "data.threads",
      "model.channels_last", "model.recompute", "model.weights", "optimizer.fused", "plugin", "train.deadline",
-     "train.deterministic", "train.device", "train.graph", "train.noise_scale", "train.overlap"});
+     "train.deterministic", "train.device", "train.evaluate_every", "train.graph", "train.noise_scale",
+     "train.overlap"});
 constexpr auto kSilentParts = std::to_array<std::string_view>(
     {"checkpoint", "cli", "comm", "config", "device", "launch", "log", "memory", "mpi", "output", "topology", "trace"});
 

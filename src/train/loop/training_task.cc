@@ -7,11 +7,14 @@
 #include "ronde/base/text/text.h"
 #include "ronde/data/augment/augment.h"
 #include "ronde/models/model.h"
+#include "ronde/models/safetensors.h"
 #include "ronde/models/weights.h"
 #include "ronde/parallel/sync_batch_norm.h"
 #include "ronde/trace/span.h"
 #include "ronde/trace/span_names.h"
+#include "ronde/train/checkpoint.h"
 #include "ronde/train/input/input.h"
+#include "ronde/train/loop/checkpoint_manager.h"
 
 namespace ronde::train {
 namespace {
@@ -160,6 +163,16 @@ void check_output(const Task& task, const TrainingOptions& options, torch::Devic
                            c10::str(torch::IntArrayRef(expected)));
 }
 
+// Of a file, or of a checkpoint: what that would be evaluated by.
+models::TensorMap first_weights(const std::filesystem::path& path) {
+  std::error_code failure;
+  if (std::filesystem::is_regular_file(path, failure)) return models::read_safetensors(path).tensors;
+  if (!std::filesystem::is_directory(path, failure))
+    throw Error::bad_input("model.weights: {} does not exist", path.string());
+  Checkpoint checkpoint = load_checkpoint(find_checkpoint(path));
+  return checkpoint.ema.empty() ? std::move(checkpoint.model) : std::move(checkpoint.ema);
+}
+
 models::ModelOptions model_options(const TrainingOptions& options, const data::SampleKind& kind,
                                    models::NormFactory norm) {
   return {.name = options.model.name,
@@ -210,10 +223,8 @@ std::vector<torch::Tensor> Task::trained() const {
 void load_first_weights(const Session& session, Task& task) {
   const std::filesystem::path file = session.options().model.weights;
   if (file.empty() || session.rank() != 0) return;
-  if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
-    throw Error::bad_input("model.weights: {} does not exist", file.string());
   const std::int64_t classes = task.samples->kind().classes;
-  const auto fresh = models::load_weights_for(classes, *task.network, file);
+  const auto fresh = models::load_weights_for(classes, *task.network, first_weights(file), file.string());
   if (fresh.empty()) return;
   const Log log({.level = session.options().log_level});
   log.info("model.weights: {} begin with random values: {} has them for another number of classes than {}",

@@ -42,9 +42,9 @@ struct Task {
 // device. FAILS WITH: BadInput, also for a network that gives something else than data.target asks for; System.
 Task make_task(const Session& session);
 
-// Puts the weights of the file model.weights into the network of rank 0, where there is one; others are to get them
-// from there. Of a file for another number of classes the head is left out, and the log says so.
-// FAILS WITH: BadInput: no such file, or other tensors in it, says which; System.
+// Puts the weights that model.weights names, a file or a checkpoint, into the network of rank 0; others are to get them
+// from there. Of a checkpoint with a moving average it takes that. Of weights for another number of classes the head is
+// left out, and the log says so. FAILS WITH: BadInput: no such file, or other tensors in it, says which; System.
 void load_first_weights(const Session& session, Task& task);
 
 // A part of a batch as the network takes it. The batch must stay.
