@@ -1,6 +1,7 @@
 """Trainings with a fault put in on purpose (tests/faults): their traces show it, so a report has something to find.
 Faults are large, and what is asked for holds however busy the machine is."""
 
+import itertools
 import json
 import statistics
 import subprocess
@@ -51,7 +52,10 @@ def test_one_rank_computes_longer(traces):
 def test_the_input_sleeps(traces):
     for trace in traces("slow-input"):
         assert min(entry["end"] - entry["begin"] for entry in trace.named("augment")) > 0.3e6
-        assert median_ms(trace, "wait for input") > 5, "128 samples sleep for 38 ms, and computing takes 1 or 2"
+        # 128 samples sleep for 38 ms; where computing is as slow as that, on a busy machine, none of it is waited for.
+        waits = sorted(entry["begin"] for entry in trace.named("wait for input"))
+        steps = [after - before for before, after in itertools.pairwise(waits)]
+        assert statistics.median(steps) > 5e6
 
 
 def test_the_link_is_late(traces):
