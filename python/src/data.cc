@@ -4,6 +4,7 @@
 
 #include "data_functions.h"
 #include "data_parts.h"
+#include "data_values.h"
 #include "parts.h"
 #include "ronde/base/error.h"
 #include "ronde/base/settings/environment.h"
@@ -74,6 +75,31 @@ std::vector<std::string> step_names(const Dataset& dataset) {
   return names;
 }
 
+// A sample is a row of each array. Python is not asked for any.
+Dataset rows_of(const py::dict& arrays, const std::string& name) {
+  const auto whole = std::make_shared<const data::Sample>(to_sample(arrays));
+  if (whole->empty()) throw Error::bad_input("{} needs at least one array", name);
+  std::optional<std::int64_t> rows;
+  for (const auto& [column, array] : whole->arrays()) {
+    if (array.shape().empty()) throw Error::bad_input("'{}' is a single number: it has no rows", column);
+    const std::int64_t here = array.shape()[0];
+    if (rows && *rows != here)
+      throw Error::bad_input("'{}' has {} rows, but '{}' has {}", column, here, whole->arrays()[0].name, *rows);
+    rows = here;
+  }
+  const auto row = [whole](std::int64_t index) {
+    data::Sample sample;
+    for (const auto& [column, array] : whole->arrays()) {
+      data::Shape shape(array.shape().begin() + 1, array.shape().end());
+      const auto bytes = static_cast<std::size_t>(data::values_in(shape)) * data::size_of(array.type());
+      const auto* const begin = static_cast<const std::byte*>(array.data()) + static_cast<std::size_t>(index) * bytes;
+      sample.set(column, data::Array::view(array.type(), std::move(shape), begin, whole));
+    }
+    return sample;
+  };
+  return data::function(*rows, row, name);
+}
+
 void add_sources(py::module_& module) {
   module.def("from_files", &from_files);
   module.def("formats", &data::record_formats);
@@ -94,6 +120,7 @@ void add_sources(py::module_& module) {
   module.def("function", [](std::int64_t samples, py::function function, const std::string& name) {
     return data::function(samples, index_function(std::move(function), name), name);
   });
+  module.def("rows", &rows_of);
   module.def("generator", [](py::function restart, const std::string& name) {
     return data::generator(restart_function(std::move(restart), name), name);
   });

@@ -12,4 +12,5 @@ PYBIND11_MODULE(_core, module) {
   ronde::python::add_report(module);
   ronde::python::add_timeline(module);
   ronde::python::add_c10d(module);
+  ronde::python::add_train(module);
 }

@@ -17,5 +17,6 @@ void add_trace(py::module_& module);        // spans and counters of the user's
 void add_report(py::module_& module);       // where the time went
 void add_timeline(py::module_& module);     // Horovod's
 void add_c10d(py::module_& module);         // the backend of torch.distributed; c10d/
+void add_train(py::module_& module);        // settings, checkpoints, deadlines for training loops
 
 }  // namespace ronde::python

@@ -25,13 +25,6 @@ double done_of(double step, double begin, double end) {
   return end <= begin ? 1 : std::clamp((step - begin) / (end - begin), 0.0, 1.0);
 }
 
-Decline decline_of(std::string_view name) {
-  if (name == "cosine") return Decline::Cosine;
-  if (name == "step") return Decline::Step;
-  if (name == "polynomial") return Decline::Polynomial;
-  return name == "onecycle" ? Decline::OneCycle : Decline::Constant;
-}
-
 // Where a schedule ends, in steps and in words.
 struct End {
   double steps;
@@ -88,6 +81,13 @@ double checked_warmup(const TrainingOptions& options, std::int64_t steps_per_epo
 }
 
 }  // namespace
+
+Decline decline_of(std::string_view name) {
+  if (name == "cosine") return Decline::Cosine;
+  if (name == "step") return Decline::Step;
+  if (name == "polynomial") return Decline::Polynomial;
+  return name == "onecycle" ? Decline::OneCycle : Decline::Constant;
+}
 
 Place parse_place(std::string_view key, std::string_view text) {
   std::string_view number = trim(text);

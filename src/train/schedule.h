@@ -24,6 +24,7 @@ Place parse_place(std::string_view key, std::string_view text);
 std::vector<Place> parse_places(std::string_view key, std::string_view text);
 
 enum class Decline { Constant, Cosine, Step, Polynomial, OneCycle };
+Decline decline_of(std::string_view name);  // of schedule.name; Constant for all others
 
 // How the learning rate goes through a training. Places count steps from the very beginning, whatever the number of
 // ranks and the breaks in between. A plain value; all of it is pure.

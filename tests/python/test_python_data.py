@@ -1,5 +1,7 @@
 """ronde.data: the input pipeline from Python."""
 
+# ruff: noqa: F821  (what PRELUDE has is there on the ranks)
+
 import gc
 import json
 import os
@@ -13,7 +15,7 @@ import zlib
 import pytest
 from python_package import PACKAGES, needs_package
 
-pytest_plugins = ["job_fixtures"]
+pytest_plugins = ["job_fixtures", "python_fixtures"]
 pytestmark = needs_package
 
 
@@ -266,3 +268,67 @@ print(rank, [batch["number"].tolist() for batch in numbers])
     parts = dict(re.findall(r"^\[\d\] (\d) (\[.*\])$", job.stdout, re.MULTILINE))
     both = [value for part in parts.values() for batch in json.loads(part) for value in batch]
     assert sorted(both) == list(range(8)) and len(parts) == 2
+
+
+# --- arrays and tables in memory --------------------------------------------------------------------------------------
+
+
+def rows_of_arrays_are_samples():
+    import numpy
+
+    import ronde.data
+
+    pictures = torch.arange(24.0).reshape(4, 2, 3)
+    samples = ronde.data.tensors(
+        image=pictures, labels=numpy.arange(4, dtype=numpy.int32), flag=pictures.bool()[:, 0, 0]
+    )
+    assert samples.samples == 4
+    batch = next(iter(samples.batch(4)))
+    assert torch.equal(batch["image"], pictures) and batch["labels"].dtype == torch.int32
+    assert batch["flag"].tolist() == [0, 1, 1, 1]
+    ordered = [int(one) for each in samples.shuffle(1).global_batch(2).shard(rank, size) for one in each["labels"]]
+    every = hvd.allgather_object(ordered)
+    assert sorted(one for some in every for one in some) == [0, 1, 2, 3]
+
+
+def tables_become_inputs_and_targets():
+    import ronde.data
+
+    table = {"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "kind": ["x", "z", "y"], "value": [0.1, 0.2, 0.3]}
+    batch = next(iter(ronde.data.frame(table, "kind", columns=["b", "a"]).batch(3)))
+    assert batch["input"].tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]] and batch["class"].tolist() == [0, 2, 1]
+    batch = next(iter(ronde.data.frame({"a": [1, 2], "value": [0.5, 1]}, "value").batch(2)))
+    assert batch["target"].dtype == torch.float32
+    refusals = {
+        "has no column 'c'; it has a, b": lambda: ronde.data.frame({"a": [1], "b": [2]}, "c"),
+        "column 'kind' holds": lambda: ronde.data.frame(table, "value"),
+        "'b' has 1 rows, but 'a' has 2": lambda: ronde.data.tensors(a=torch.ones(2), b=torch.ones(1)),
+        "'a' is a single number": lambda: ronde.data.tensors(a=torch.tensor(1.0)),
+    }
+    for text, make in refusals.items():
+        try:
+            make()
+        except ValueError as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(text)
+
+
+def test_arrays_and_tables_in_memory(on_ranks):
+    on_ranks(2, rows_of_arrays_are_samples, tables_become_inputs_and_targets)
+
+
+def test_parquet_files(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    import ronde.data
+
+    flowers = pandas.DataFrame({"length": [5.1, 6.2], "width": [3.5, 2.9], "species": ["virginica", "setosa"]})
+    flowers.to_parquet(tmp_path / "flowers.parquet")
+    for samples in (
+        ronde.data.frame(flowers, "species"),
+        ronde.data.parquet(tmp_path / "flowers.parquet", "species"),
+        ronde.data.parquet(tmp_path / "flowers.parquet", "species", ["length", "width"]),
+    ):
+        batch = next(iter(samples.batch(2)))
+        assert batch["class"].tolist() == [1, 0] and batch["input"].shape == (2, 2)

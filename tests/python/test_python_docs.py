@@ -16,9 +16,9 @@ from python_package import ROOT, needs_package
 pytest_plugins = ["job_fixtures", "python_fixtures"]
 pytestmark = needs_package
 
-MODULES = ("ronde.torch", "ronde.torch.elastic", "ronde.data", "ronde.trace", "ronde.report")
+MODULES = ("ronde.torch", "ronde.torch.elastic", "ronde.data", "ronde.trace", "ronde.report", "ronde.train")
 STUB = ROOT / "python" / "ronde" / "_core.pyi"
-CANNOT_RUN = {"ronde.data.bigearthnet"}  # a data set of many gigabytes
+CANNOT_RUN = {"ronde.data.bigearthnet", "ronde.data.parquet"}  # a data set of many gigabytes; needs pyarrow
 
 
 # --- what is public ---------------------------------------------------------------------------------------------------
@@ -168,6 +168,11 @@ def test_the_examples_of_data_traces_and_reports_run(python, folder):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_examples_of_the_trainer_run(python, folder):
+    done = python(__file__, str(folder), "ronde.train", "ronde.train.schedules")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def examples_of(module_name: str) -> dict[str, str]:
     module = importlib.import_module(module_name)
     inside = public(module) if hasattr(module, "__all__") else {}
@@ -209,6 +214,8 @@ def record_steps(folder: pathlib.Path) -> None:
 def names_in_stub(node: ast.AST, prefix: str = "") -> set[str]:
     found = set()
     for one in getattr(node, "body", []):
+        if isinstance(one, ast.AnnAssign) and prefix.count(".") == 1 and one.target.id.isupper():
+            found.add(prefix + one.target.id)
         if isinstance(one, ast.FunctionDef | ast.ClassDef) and not one.name.startswith("_"):
             found |= {prefix + one.name}
             found |= names_in_stub(one, f"{prefix}{one.name}.") if isinstance(one, ast.ClassDef) else set()

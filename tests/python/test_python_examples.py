@@ -49,3 +49,11 @@ def test_through_ronde_run(python_job, ronde):
     done = python_job(2, EXAMPLES / "mnist.py", *words, flags=("--horovod",), env={"PYTHONPATH": ""})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "accuracy" in done.stdout
+
+
+@pytest.mark.learning
+def test_the_trainer_learns_on_two_ranks(python_job, tmp_path):
+    words = ("--samples", "3000", "--epochs", "6", "--output-dir", tmp_path / "out")
+    done = python_job(2, EXAMPLES / "trainer.py", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert float(re.search(r"accuracy ([\d.]+) %", done.stdout)[1]) > 70, done.stdout

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, Union
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import torch  # noqa: F401  (before the engine, which is linked to it)
 
 from .. import _core
 from .dataset import Dataset
+
+if TYPE_CHECKING:
+    import numpy
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -193,6 +196,90 @@ def function(samples: int, sample: Callable[[int], Any], name: str = "function")
     [0, 1, 4, 9]
     """
     return Dataset(_core.data.function(samples, sample, name))
+
+
+def tensors(**arrays: Any) -> Dataset:
+    """Rows of arrays that are in memory (tensors, NumPy arrays): sample i has row i of each. Read without Python.
+
+    >>> import ronde.data, torch
+    >>> samples = ronde.data.tensors(input=torch.eye(3), target=torch.arange(3.0))
+    >>> [sample["target"].item() for sample in samples]
+    [0.0, 1.0, 2.0]
+    """
+    return Dataset(_core.data.rows(arrays, "tensors"))
+
+
+def frame(table: Any, target: str | None = None, columns: Sequence[str] | None = None) -> Dataset:
+    """Rows of a table in memory: a Pandas or Polars frame, an Arrow table, or a dict of columns.
+
+    ``columns`` (all others, by default) become "input", f32[columns]. ``target`` becomes "target", f32, or "class", i64,
+    if it holds integers, flags or texts; texts are numbered in alphabetical order.
+
+    >>> import ronde.data
+    >>> flowers = {"length": [5.1, 6.2], "width": [3.5, 2.9], "species": ["virginica", "setosa"]}
+    >>> samples = ronde.data.frame(flowers, target="species")
+    >>> [(sample["input"].tolist()[0] > 6, sample["class"].item()) for sample in samples]
+    [(False, 1), (True, 0)]
+    """
+    import numpy
+
+    names = _names_of(table)
+    for name in [*(columns or []), *([target] if target else [])]:
+        if name not in names:
+            raise ValueError(f"the table has no column '{name}'; it has {', '.join(map(str, names))}")
+    chosen = list(columns) if columns is not None else [name for name in names if name != target]
+    arrays = {"input": _stacked(table, chosen)}
+    if target is not None:
+        values = _column(table, target)
+        if values.dtype.kind in "OUS":
+            _, values = numpy.unique(values.astype(str), return_inverse=True)
+        is_class = values.dtype.kind in "iub"
+        arrays["class" if is_class else "target"] = values.astype("int64" if is_class else "float32")
+    return Dataset(_core.data.rows(arrays, "frame"))
+
+
+def parquet(path: Path, target: str | None = None, columns: Sequence[str] | None = None) -> Dataset:
+    """Rows of a Parquet file, or a folder of them, as ``frame()`` has them; read into memory by pyarrow, which must be
+    installed.
+
+    >>> import ronde.data
+    >>> samples = ronde.data.parquet("flowers.parquet", target="species")  # doctest: +SKIP
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet files are read by pyarrow: pip install pyarrow") from None
+    wanted = None if columns is None else [*columns, *([target] if target else [])]
+    return frame(pyarrow.parquet.read_table(os.fspath(path), columns=wanted), target, columns)
+
+
+def _names_of(table: Any) -> list[Any]:
+    if isinstance(table, Mapping):
+        return list(table)
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
+
+
+def _column(table: Any, name: str) -> numpy.ndarray:
+    import numpy
+
+    column = table.column(name) if hasattr(table, "column_names") else table[name]
+    return numpy.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _stacked(table: Any, names: Sequence[str]) -> numpy.ndarray:
+    import numpy
+
+    if not names:
+        raise ValueError("the table has no column but the target")
+    parts = []
+    for name in names:
+        values = _column(table, name)
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"column '{name}' holds {values.dtype}, not numbers: convert it, or leave it out by columns="
+            )
+        parts.append(values.astype("float32"))
+    return numpy.stack(parts, axis=1)
 
 
 def generator(restart: Callable[..., Iterable[Any]], name: str = "generator") -> Dataset:

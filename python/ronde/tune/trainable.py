@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import pathlib
 import pickle
@@ -110,9 +111,14 @@ class WithParameters:
         self.function = function
         self.parameters = parameters
         self.__name__ = getattr(function, "__name__", "trainable")
+        # A `reporter` or a `checkpoint_dir` that the function asks for is looked for there.
+        with contextlib.suppress(TypeError, ValueError):
+            whole = inspect.signature(function)
+            rest = [one for name, one in whole.parameters.items() if name not in parameters]
+            self.__signature__ = whole.replace(parameters=rest)
 
-    def __call__(self, config: dict[str, Any]) -> Any:
-        return self.function(config, **self.parameters)
+    def __call__(self, config: dict[str, Any], **more: Any) -> Any:
+        return self.function(config, **self.parameters, **more)
 
 
 def with_parameters(trainable: Any, **parameters: Any) -> Any:
