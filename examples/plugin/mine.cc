@@ -49,9 +49,9 @@ RONDE_REGISTER_AUGMENTATION(
       for (float& value : sample.features) value += random.uniform(-0.01F, 0.01F);
     })
 
-// --- train.loss = "focal"
+// --- train.loss = "hard"
 RONDE_REGISTER_LOSS(
-    "focal", .loss = [](const Tensor& output, const Tensor& target) {
+    "hard", .loss = [](const Tensor& output, const Tensor& target) {
       const Tensor each = torch::nn::functional::cross_entropy(
           output, target, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
       return (1 - (-each).exp()).square() * each;

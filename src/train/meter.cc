@@ -1,5 +1,7 @@
 #include "ronde/train/meter.h"
 
+#include "ronde/models/loss.h"
+
 #include <cmath>
 #include <span>
 
@@ -33,10 +35,12 @@ void put_label_values(const Tensor& values, const Tensor& outputs, const Tensor&
   values.slice(0, 4, 6).sub_(values[3]);
 }
 
-// A pixel has one class: what is wrong is found falsely and missed at once.
+// A pixel has one class: what is wrong is found falsely and missed at once. Those that are ignored are neither.
 void put_mask_values(const Tensor& values, const Tensor& outputs, const Tensor& targets) {
   put_count(values[3], outputs.argmax(1).eq(targets));
-  values.slice(0, 4, 6).copy_(targets.numel() - values[3]);
+  put_count(values[4], targets.ne(models::kIgnoredClass));
+  values[4].sub_(values[3]);
+  values[5].copy_(values[4]);
 }
 
 }  // namespace

@@ -110,12 +110,14 @@ struct TrainingOptions {
   std::int64_t sync_every = 1;
   std::int64_t noise_scale = 10;
   std::int64_t patience = 0;
+  std::int64_t ignore_index = -1;
   std::int64_t evaluate_every = 0;
   std::uint64_t seed = 0;
   std::string device = "auto";
   std::string precision = "f32";
   std::string graph = "auto";
   std::string loss = {};
+  std::string class_weights = {};
   std::string reduce = "average";
   std::string compression = "none";
   std::string deadline = {};

@@ -58,7 +58,7 @@ void Registry::check() const {
     for (const std::string& name : entry.names) model_names.add(name, entry.make != nullptr);
   Names dataset_names("dataset", data::source_names());
   for (const DatasetEntry& entry : datasets) dataset_names.add(entry.name, entry.samples != nullptr);
-  Names loss_names("loss", {});
+  Names loss_names("loss", models::loss_forms());
   for (const LossEntry& entry : losses) {
     loss_names.add(entry.name, entry.loss || !entry.measures.empty());
     Names measures("measure", {"loss"});
@@ -80,7 +80,14 @@ const DatasetEntry* find_dataset(const Registry& registry, std::string_view name
 }
 
 const LossEntry* find_loss(const Registry& registry, const std::string& name) {
-  return name.empty() ? nullptr : &find_or_say(registry.losses, name, "train.loss");
+  auto names = models::loss_forms();
+  if (name.empty() || std::ranges::find(names, name) != names.end()) return nullptr;
+  if (const LossEntry* found = find(registry.losses, name)) return found;
+  for (const LossEntry& entry : registry.losses) names.push_back(entry.name);
+  const auto meant = nearest(name, names);
+  throw Error::bad_input(
+      "train.loss is '{}': there is no such loss{}; there are {}, and those of plugins (--plugin FILE)", name,
+      meant ? " (did you mean " + *meant + "?)" : "", join(names, ", "));
 }
 
 std::vector<data::Augment> find_augmentations(const Registry& registry, const std::string& names) {

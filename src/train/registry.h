@@ -69,8 +69,8 @@ struct Registry {
 // nullptr: none is called so.
 const DatasetEntry* find_dataset(const Registry& registry, std::string_view name);
 
-// The loss of train.loss; nullptr: the name is empty, and the loss is what fits data.target.
-// FAILS WITH: BadInput for a name that no loss has, with those that there are.
+// The loss of train.loss; nullptr: the name is empty, and the loss is what fits data.target, or that of a built-in
+// loss. FAILS WITH: BadInput for a name that no loss has, with those that there are.
 const LossEntry* find_loss(const Registry& registry, const std::string& name);
 
 // The functions of data.augment, a list of names by commas. FAILS WITH: BadInput for a name that no augmentation has.

@@ -36,6 +36,7 @@ TEST(Registry, NamesAreTakenOnce) {
                                  }}}}),
             "there are two entries for the dataset 'mnist'");
   EXPECT_EQ(check({.losses = {loss("a"), loss("a")}}), "there are two entries for the loss 'a'");
+  EXPECT_EQ(check({.losses = {loss("focal")}}), "there are two entries for the loss 'focal'");
   EXPECT_EQ(check({.optimizers = {{.name = "sgd", .help = ""}}}),
             "the optimizer 'sgd' of the registry lacks its function");
   EXPECT_EQ(check({.augmentations = {{}}}), "the registry has an entry (augmentation) without a name");
@@ -48,10 +49,10 @@ TEST(Registry, FindsLossesAndAugmentations) {
   EXPECT_TRUE(find_augmentations(registry, "").empty());
   EXPECT_EQ(find_loss(registry, "mine")->name, "mine");
   EXPECT_EQ(find_augmentations(registry, "noise, noise").size(), 2u);
+  EXPECT_EQ(find_loss(registry, "focal"), nullptr) << "built in";
   EXPECT_EQ(failure([&] { find_loss(registry, "hubert"); }),
-            "train.loss is 'hubert', which no plugin has registered (did you mean huber?); there are huber, mine");
-  EXPECT_EQ(failure([&] { find_loss({}, "hubert"); }),
-            "train.loss is 'hubert', but no plugin has registered such a name: add --plugin FILE");
+            "train.loss is 'hubert': there is no such loss (did you mean huber?); there are focal, dice, dice-entropy, "
+            "huber, mine, and those of plugins (--plugin FILE)");
 }
 
 }  // namespace

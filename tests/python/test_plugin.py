@@ -79,7 +79,7 @@ def test_limits_and_benchmarks_know_it(mine):
     assert limits.returncode == 0, limits.stderr
     assert limits.stdout.startswith("rings: 4482 parameters, 2 inputs"), limits.stdout
     bench = mine(
-        "bench", "train", "-n", "2", "--model", "rings", "--data-name", "spirals", "--train-loss", "focal",
+        "bench", "train", "-n", "2", "--model", "rings", "--data-name", "spirals", "--train-loss", "hard",
         "--turns", "1",
     )  # fmt: skip
     assert bench.returncode == 0, bench.stderr
@@ -90,7 +90,10 @@ def test_names_that_nobody_registered(mine):
     for flags, sentence in (
         (("--model-name", "ring"), "unknown model 'ring' (did you mean rings?)"),
         (("--data-augment", "jiter"), "data.augment is 'jiter', which no plugin has registered (did you mean jitter?)"),
-        (("--train-loss", "dice"), "train.loss is 'dice', which no plugin has registered; there are focal"),
+        (
+            ("--train-loss", "hart"),
+            "train.loss is 'hart': there is no such loss (did you mean hard?); there are focal, dice",
+        ),
         (("--optimizer-name", "lions"), "there is no such optimizer (did you mean lion?)"),
         (("--optimizer-nesterov", "true"), "lion does not read it"),
     ):

@@ -210,6 +210,8 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"train.accumulate", SettingType::Int, "1", "1..1000000",
      "Backward passes per step: the batch is split into this many parts."},
     {"train.batch", SettingType::Int, "64", "1..", "Samples per step, over all ranks."},
+    {"train.class_weights", SettingType::Text, "", "",
+     "Weights of the classes in the loss, one per class, such as 1,1,4.5; empty: all count alike."},
     {"train.clip_norm", SettingType::Real, "0", "0..",
      "Maximum global norm of the gradients; larger gradients are scaled down; 0: no limit."},
     {"train.clip_value", SettingType::Real, "0", "0..",
@@ -232,9 +234,13 @@ inline constexpr auto kSettings = std::to_array<Setting>({
     {"train.graph", SettingType::Choice, "auto", "auto|on|off",
      "GPU: record a whole step once as a graph, and launch the graph from then on; auto: if possible; on: stop with "
      "the reason if it is not possible."},
+    {"train.ignore_index", SettingType::Int, "-1", "-1..1000000",
+     "Class of masks whose pixels count neither in the loss nor in the measures; -1: none."},
     {"train.label_smoothing", SettingType::Real, "0", "0..1", "Share of a label that is spread over all classes."},
     {"train.loss", SettingType::Text, "", "",
-     "Loss that a plugin has registered; empty: cross entropy, or mean squared error, as fits the targets."},
+     "focal, dice, dice-entropy, or a loss that a plugin has registered; empty: cross entropy, or mean squared error, "
+     "as "
+     "fits the targets."},
     {"train.loss_scale", SettingType::Real, "0", "0..", "Loss scale for f16; 0: dynamic (found while training)."},
     {"train.noise_scale", SettingType::Int, "10", "0..",
      "Steps between measurements of the gradient noise scale; 0: never."},

@@ -94,6 +94,7 @@ class DatasetDecoder : public Decoder {
                              text_of(array), into.size());
     for (std::size_t i = 0; i < into.size(); ++i) {
       into[i] = array.values<std::int64_t>()[i];
+      if (arrays_.ignore >= 0 && into[i] == arrays_.ignore) continue;
       if (into[i] < 0 || into[i] >= kind_.classes)
         throw Error::bad_input("its class is {}, but there are {} classes: they count from 0", into[i], kind_.classes);
     }

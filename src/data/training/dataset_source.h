@@ -19,6 +19,7 @@ struct DatasetArrays {
   // numbers: these numbers. Samples without it: the input itself is wanted.
   std::string target = "target";
   std::int64_t classes = 0;  // how many there are, where targets are classes
+  std::int64_t ignore = -1;  // a number that stands for no class, and may be as large as it likes; -1: none
 };
 
 // Samples of a dataset as a training takes them: by index, all of one shape, that of the first. The steps of the

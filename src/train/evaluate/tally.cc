@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ronde/base/error.h"
+#include "ronde/models/loss.h"
 #include "ronde/train/meter.h"
 
 namespace ronde::train {
@@ -44,9 +45,12 @@ std::vector<ClassCount> label_counts(const torch::Tensor& outputs, const torch::
 // On the CPU: to count in bins is not deterministic on a GPU.
 std::vector<ClassCount> mask_counts(const torch::Tensor& outputs, const torch::Tensor& targets) {
   const std::int64_t classes = outputs.size(1);
-  const torch::Tensor found = outputs.argmax(1).flatten().to(torch::kCPU), there = targets.flatten().to(torch::kCPU);
-  const auto counted = [classes](const torch::Tensor& pixels) { return torch::bincount(pixels, {}, classes); };
-  return counts_from(counted(found.masked_select(found.eq(there))), counted(found), counted(there));
+  torch::Tensor found = outputs.argmax(1).flatten().to(torch::kCPU), there = targets.flatten().to(torch::kCPU);
+  const torch::Tensor counted = there.ne(models::kIgnoredClass);
+  found = found.masked_select(counted);
+  there = there.masked_select(counted);
+  const auto count = [classes](const torch::Tensor& pixels) { return torch::bincount(pixels, {}, classes); };
+  return counts_from(count(found.masked_select(found.eq(there))), count(found), count(there));
 }
 
 Tally::Tally(Target target, std::int64_t classes, std::vector<MeasureEntry> measures)

@@ -14,7 +14,9 @@ namespace {
 // The first so many of them; 0: all.
 std::unique_ptr<data::Source> source_of(const DatasetEntry& entry, const Session& session, data::Split split) {
   const TrainingOptions& options = session.options();
-  auto source = data::source_of(entry.samples(session.settings(), split), entry.arrays, options.seed);
+  data::DatasetArrays arrays = entry.arrays;
+  if (options.ignore_index >= 0) arrays.ignore = options.ignore_index;
+  auto source = data::source_of(entry.samples(session.settings(), split), arrays, options.seed);
   const bool train = split == data::Split::Train;
   const std::int64_t wanted = train ? options.data.samples : options.data.test_samples;
   if (wanted == 0 || wanted == source->size()) return source;

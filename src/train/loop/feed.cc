@@ -20,7 +20,11 @@ Feed::Feed(data::Pipeline& batches, const Session& session, const Task& task, co
 }
 
 std::optional<StepBatch> Feed::next() {
-  if (on_gpu_) return on_gpu_->next();
+  if (on_gpu_) {
+    auto batch = on_gpu_->next();
+    if (batch) ignore_class(task_.ignored, batch->targets);
+    return batch;
+  }
   auto batch = batches_.next_batch();
   if (!batch) return {};
   return step_batch_of(std::move(*batch), task_, torch::kCPU, mixing_);

@@ -13,9 +13,10 @@ namespace ronde::train {
 namespace {
 
 // Weights that one of them has made are of no use to another. So it is with all of optimizer.*, but for the rate.
-constexpr auto kMatter = std::to_array<std::string_view>(
-    {"data.augment", "data.image", "data.label", "data.name", "data.normalize", "data.split", "data.split_seed",
-     "data.target", "model.conv_bias", "model.filters", "model.freeze", "model.name", "model.norm", "train.loss"});
+constexpr auto kMatter =
+    std::to_array<std::string_view>({"data.augment", "data.image", "data.label", "data.name", "data.normalize",
+                                     "data.split", "data.split_seed", "data.target", "model.conv_bias", "model.filters",
+                                     "model.freeze", "model.name", "model.norm", "train.ignore_index", "train.loss"});
 constexpr auto kRates = std::to_array<std::string_view>({"optimizer.lr", "optimizer.lr_batch", "optimizer.lr_scaling"});
 
 // Of generated samples; what they come to is known of the data themselves, where a checkpoint says so.

@@ -34,10 +34,15 @@ StepBatch StepBatch::without_stand_ins() const {
   return some;
 }
 
+void ignore_class(std::int64_t ignored, torch::Tensor& targets) {
+  if (ignored >= 0) targets.masked_fill_(targets.eq(ignored), models::kIgnoredClass);
+}
+
 StepBatch step_batch_of(data::Batch batch, const Task& task, torch::Device device, const Mixing& mixing) {
   auto kept = std::make_shared<data::Batch>(std::move(batch));
   const data::Batch::Facts& facts = kept->facts();
   Samples samples = samples_of(*kept, {0, kept->size()}, task, device);
+  ignore_class(task.ignored, samples.targets);
   StepBatch made{.facts = facts, .inputs = samples.inputs, .targets = samples.targets, .plain = samples.targets};
   if (mixing.alpha > 0 && kept->size() > 0) {
     Samples mixture = mixed(samples, mixing.alpha, mixing.seed, facts.epoch, facts.local.begin, facts.kind.classes);

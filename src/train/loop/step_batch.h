@@ -33,6 +33,10 @@ struct Mixing {
   std::uint64_t seed = 0;
 };
 
+// Makes models::kIgnoredClass of a class of masks (train.ignore_index; -1: none), in place: recorded steps expect
+// targets where they were.
+void ignore_class(std::int64_t ignored, torch::Tensor& targets);
+
 // Copied to the device where that is another one. The batch is kept.
 StepBatch step_batch_of(data::Batch batch, const Task& task, torch::Device device, const Mixing& mixing = {});
 

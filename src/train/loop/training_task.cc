@@ -15,6 +15,7 @@
 #include "ronde/train/checkpoint.h"
 #include "ronde/train/input/input.h"
 #include "ronde/train/loop/checkpoint_manager.h"
+#include "ronde/train/loop/loss_choice.h"
 
 namespace ronde::train {
 namespace {
@@ -32,17 +33,6 @@ bool has_convolutions(const torch::nn::Module& network) {
   for (const auto& parameter : network.parameters())
     if (parameter.dim() == 4) return true;
   return false;
-}
-
-models::LossOptions loss_of(const TrainingOptions& asked, data::Target target) {
-  models::LossOptions options{.label_smoothing = asked.label_smoothing, .sum = true};
-  if (target == data::Target::Labels) options.kind = "multi-label";
-  const bool numbers = target == data::Target::Input || target == data::Target::Values;
-  if (numbers) options.kind = "reconstruction";
-  if (numbers && options.label_smoothing > 0)
-    throw Error::bad_input("train.label_smoothing is {}, but data.target = {} has no labels to smooth",
-                           options.label_smoothing, data::name(target));
-  return options;
 }
 
 // What a network is to give for one sample.
@@ -121,12 +111,15 @@ models::Loss summed(models::Loss loss) {
 }
 
 void set_losses(Task& task, const TrainingOptions& asked, const Registry& registry) {
-  models::LossOptions options = loss_of(asked, task.target());
+  models::LossOptions options = loss_options(asked, task.samples->kind());
+  task.ignored = asked.ignore_index;
   const LossEntry* own = find_loss(registry, asked.loss);
   if (own) task.measures = own->measures;
   if (own && own->loss) {
     if (options.label_smoothing > 0)
       throw Error::bad_input("train.label_smoothing has no effect on train.loss = {}; remove it", own->name);
+    if (!options.class_weights.empty())
+      throw Error::bad_input("train.class_weights has no effect on train.loss = {}; remove it", own->name);
     task.own_loss = true;
     task.loss = task.plain_loss = summed(own->loss);
     return;

@@ -28,6 +28,7 @@ struct Task {
   models::Loss plain_loss = {};             // summed over samples: what is reported
   bool smoothed = false;                    // the two differ
   bool own_loss = false;                    // they are a user's
+  std::int64_t ignored = -1;                // train.ignore_index: see ignore_class()
   std::vector<MeasureEntry> measures = {};  // a user's
   bool channels_last = false;
   bool has_norms = false;  // the network asked for norms, whatever it got
