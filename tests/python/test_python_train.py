@@ -104,7 +104,7 @@ def runs_go_on_with_the_same_bits():
         return torch.optim.Adam(network.parameters(), 0.01)
 
     for data in ("ronde", "torch"):
-        whole, _ = trained(f"whole-{data}", of=more, data=data, ema=0.9)
+        whole, _ = trained(f"whole-{data}", of=more, data=data, train__ema=0.9)
         first, result = trained(f"parts-{data}", of=more, data=data, ema=0.9, train__steps=5)
         assert result.steps == 5 and result.values["loss"] > 0
         second, result = trained(f"parts-{data}", of=more, data=data, ema=0.9)
@@ -152,9 +152,12 @@ def callbacks_hear_and_stop():
 
     _, samples = network_and_samples()
     measures = {"mean_absolute_error": ronde.train.mean_absolute_error}
-    _, result = trained("heard", callbacks=[Ears()], held_out=ronde_samples(samples), measures=measures)
+    _, result = trained(
+        "heard", train__evaluate_every=3, callbacks=[Ears()], held_out=ronde_samples(samples), measures=measures
+    )
     assert result.stopped == "stopped" and result.steps in (5, 6), result
     assert heard[0] == ("step", ["loss", "lr"]) and heard[-1] == ("checkpoint", "checkpoints")
+    assert heard.index(("evaluate", ["loss", "mean_absolute_error"])) == 3, heard
     assert ("epoch", 1) in heard and ("evaluate", ["loss", "mean_absolute_error"]) in heard
 
 
@@ -189,6 +192,7 @@ def errors_say_what_is_wrong():
             raise AssertionError(words)
 
     refused(ValueError, "train.epoch", "train.epochs", settings={"train.epoch": 2})
+    refused(ValueError, "train.class_weights has no effect", settings={"train.class_weights": "1,2"})
     refused(ValueError, "train.batch is 7, which 2 ranks cannot share evenly", settings={"train.batch": 7})
     loader = torch.utils.data.DataLoader(samples, 4)
     refused(ValueError, "gives each of the 2 ranks all samples", "DistributedSampler", data=loader)

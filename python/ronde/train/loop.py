@@ -37,7 +37,7 @@ class Run:
                 f"the training in {all.folder} is complete; to start over: settings={{'checkpoint.resume': 'none'}}"
             )
         # An evaluation that the last job had no time for comes first.
-        stopped = self._evaluate() if all.step > 0 and all.step % steps == 0 else ""
+        stopped = self._evaluate() if all.step > 0 and self._is_judged(all.step) else ""
         batches = all._feed.begin(all.step)
         all.network.train()
         while all.step < last and not stopped:
@@ -46,6 +46,8 @@ class Run:
             if all.step % steps == 0 or all.step == last:
                 self._epoch_ended()
                 stopped = stopped or self._evaluate()
+            elif self._is_judged(all.step):
+                stopped = stopped or self._evaluate()
         if hasattr(batches, "close"):
             batches.close()
         if all.step >= last and (all._held_out is None or all._evaluated_at == all.step):
@@ -53,6 +55,10 @@ class Run:
         self._save()
         code = self._deadline.exit_code
         return stopped, self._values, code
+
+    def _is_judged(self, step: int) -> bool:
+        every = self._all.settings["train.evaluate_every"]
+        return step % self._all._feed.steps == 0 or (every > 0 and step % every == 0)
 
     def _one_step(self, batch: Any) -> None:
         all = self._all

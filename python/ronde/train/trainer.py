@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import pathlib
@@ -90,6 +91,7 @@ class Trainer:
             init()
         self.rank, self.size = _core.rank(), _core.size()
         given = {key: _text(value) for key, value in (settings or {}).items()}
+        _refuse_unread(given)
         self.settings = _core.train.Settings(recipe, given)
         self.device = _device(self.settings["train.device"])
         self.network = network.to(self.device)
@@ -104,7 +106,8 @@ class Trainer:
         self._steps = Steps(self.network, loss, made, self.settings, self.device, self.size, self.rank)
         self.optimizer = self._steps.optimizer
         self._schedule = schedule or self._schedule_of(optimizer)
-        self.ema = EMA(self.network, ema) if ema else None
+        decay = ema or self.settings["train.ema"]
+        self.ema = EMA(self.network, decay) if decay else None
         self.folder = pathlib.Path(self.settings.output())
         objects = {"ema": self.ema, "loss scale": self._steps}
         self.checkpointer = Checkpointer(
@@ -248,6 +251,32 @@ class Trainer:
     def _say(self, text: str) -> None:
         if not self._quiet:
             print(text, flush=True)
+
+
+# What stands behind a training here, besides settings of data, models, ranks, traces and the like.
+_READ = {
+    *(
+        f"schedule.{key}"
+        for key in ("name", "warmup", "start", "length", "end", "power", "milestones", "factor", "peak")
+    ),
+    *(f"optimizer.{key}" for key in ("name", "lr", "lr_scaling", "lr_batch", "weight_decay", "momentum", "nesterov")),
+    *(f"optimizer.{key}" for key in ("beta2", "trust")),
+    *(f"checkpoint.{key}" for key in ("every", "keep", "resume", "background", "accept_differences")),
+    *(
+        f"train.{key}"
+        for key in ("batch", "epochs", "steps", "seed", "device", "precision", "accumulate", "compression")
+    ),
+    *(f"train.{key}" for key in ("reduce", "clip_norm", "clip_value", "sync_every", "noise_scale", "target_accuracy")),
+    *(f"train.{key}" for key in ("patience", "deadline", "ema", "evaluate_every")),
+}
+
+
+def _refuse_unread(given: Mapping[str, str]) -> None:
+    for key in given:
+        if key.partition(".")[0] in ("train", "optimizer", "schedule", "checkpoint") and key not in _READ:
+            near = difflib.get_close_matches(key, _READ, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise ValueError(f"{key} has no effect on a Trainer in Python: remove it from settings{meant}")
 
 
 def _texts_of(settings: Any, *keys: str) -> dict[str, str]:

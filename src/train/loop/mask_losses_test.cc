@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ronde/base/error.h"
+#include "ronde/train/task.h"
 #include "ronde/train/trainer_testing.h"
 
 namespace ronde::train {
