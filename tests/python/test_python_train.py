@@ -179,6 +179,25 @@ def it_stops_at_the_target_and_for_want_of_progress():
     assert (result.stopped, result.steps) == ("no improvement", 12), result
 
 
+def a_learning_rate_is_found():
+    trainer = trained("found", fit=False)
+    before = weights(trainer.network)
+    found = trainer.find_lr(1e-6, 100, 60)
+    assert 1e-3 < found.rate < 10 and len(found.rates) == 60, found
+    same(weights(trainer.network), before)
+    assert not trainer.optimizer.state_dict()["state"], "its momentum is gone again"
+    assert trainer.fit().steps == 8
+    from ronde.train.rate_finder import best_rate, rates_between
+
+    rates = rates_between(0.001, 1, 4)
+    assert [round(rate, 6) for rate in rates] == [0.001, 0.01, 0.1, 1]
+    rates = rates_between(1e-5, 1, 101)
+    losses = [2 - 1 / (1 + (0.01 / rate) ** 2) + 10 * max(0, rate - 0.2) for rate in rates]  # steepest at 0.01
+    assert 0.004 < best_rate(rates, losses) < 0.04, best_rate(rates, losses)
+    assert best_rate(rates, [1.0 + rate for rate in rates]) is None
+    assert best_rate(rates, [float("nan")] * 101) is None
+
+
 def errors_say_what_is_wrong():
     network, samples = network_and_samples()
 
@@ -221,7 +240,7 @@ def test_two_ranks(on_train_ranks):
     on_train_ranks(
         2, weights_are_those_of_one_process, runs_go_on_with_the_same_bits, networks_meet_now_and_then,
         callbacks_hear_and_stop, evaluations_count_each_sample_once, it_stops_at_the_target_and_for_want_of_progress,
-        errors_say_what_is_wrong,
+        a_learning_rate_is_found, errors_say_what_is_wrong,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from ronde.train.ema import EMA
 from ronde.train.measures import accuracy, mean_absolute_error, mean_squared_error
 from ronde.train.noise_scale import NoiseScale
 from ronde.train.optimizers import LAMB, LARS
+from ronde.train.rate_finder import FoundRate
 from ronde.train.trainer import Result, Trainer
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Callback",
     "Checkpointer",
     "Deadline",
+    "FoundRate",
     "NoiseScale",
     "Progress",
     "Result",

@@ -57,6 +57,7 @@ class Steps:
         self._clip_norm, self._clip_value = settings["train.clip_norm"], settings["train.clip_value"]
         self._sync_every = settings["train.sync_every"]
         self._noise_every = settings["train.noise_scale"] if size > 1 or self._passes > 1 else 0
+        self.measures_noise = True
         self.noise = NoiseScale(network.parameters())
         self._type = _PRECISIONS.get(settings["train.precision"])
         f16_on_gpu = self._type == torch.float16 and device.type == "cuda"
@@ -82,7 +83,7 @@ class Steps:
         )  # whatever is random depends on nothing before
         count = samples_in(inputs)
         weight = count * self._size / whole if whole else 1.0
-        measured = self._noise_every > 0 and number % self._noise_every == 0
+        measured = self.measures_noise and self._noise_every > 0 and number % self._noise_every == 0
         self.optimizer.zero_grad()
         total = torch.zeros((), dtype=torch.float64, device=self._device)
         for some_inputs, some_targets, some in _parts(inputs, targets, count, self._passes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import math
 import os
@@ -16,12 +17,13 @@ import torch
 from ronde import _core
 from ronde.torch.functions import broadcast_optimizer_state, broadcast_parameters
 from ronde.torch.mpi_ops import Sum, allreduce, init
-from ronde.train import feed, schedules
+from ronde.train import feed, rate_finder, schedules
 from ronde.train.callbacks import Callback
 from ronde.train.checkpointer import Checkpointer
 from ronde.train.deadline import Deadline
 from ronde.train.ema import EMA
 from ronde.train.loop import Run
+from ronde.train.rate_finder import FoundRate
 from ronde.train.steps import Steps, make_optimizer
 
 Measure = Callable[[Any, Any], Any]
@@ -224,6 +226,45 @@ class Trainer:
         if sums[0] == 0:
             raise ValueError("the held-out data has no samples")
         return dict(zip(names, (sums[1:] / sums[0]).tolist(), strict=True))
+
+    def find_lr(self, lowest: float = 1e-6, highest: float = 10.0, steps: int = 100) -> FoundRate:
+        """Trains some steps with growing learning rates, puts weights and optimizer back, and says at which rate the
+        loss fell fastest. TensorBoard has the curve ("loss/find_lr"). On all ranks, before fit().
+
+        >>> import tempfile, torch, ronde.train
+        >>> x = torch.linspace(-1, 1, 64).reshape(-1, 1)
+        >>> samples = torch.utils.data.TensorDataset(x, 3 * x)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     settings = {"train.batch": 16, "output.dir": folder}
+        ...     trainer = ronde.train.Trainer(
+        ...         torch.nn.Linear(1, 1), samples, torch.nn.functional.mse_loss, settings=settings, quiet=True)
+        ...     0.001 < trainer.find_lr().rate < 10
+        True
+        """
+        broadcast_parameters(self.network.state_dict(), root_rank=0)
+        before = copy.deepcopy([self.network.state_dict(), self.optimizer.state_dict()])
+        logs = _core.train.Logs(self.folder, self.step or None) if self.rank == 0 else None
+        found = FoundRate(None, rate_finder.rates_between(lowest, highest, steps))
+        batches = self._feed.begin(0)
+        self._steps.measures_noise = False
+        for number, rate in enumerate(found.rates):
+            inputs, targets = feed.to_device(self._unpack(next(batches)), self.device)
+            schedules.set_rate(self.optimizer, rate)
+            loss, count = self._steps(number, inputs, targets, self._feed.batch)
+            sums = allreduce(torch.tensor([loss.item() * count, count], dtype=torch.float64), name="find_lr", op=Sum)
+            found.losses.append((sums[0] / sums[1]).item())
+            if logs:
+                logs.write(number, "find_lr", {"lr": rate, "loss": found.losses[-1]})
+            if not math.isfinite(found.losses[-1]):
+                break
+        self._steps.measures_noise = True
+        if hasattr(batches, "close"):
+            batches.close()
+        self.network.load_state_dict(before[0])
+        self.optimizer.load_state_dict(before[1])
+        found.rate = rate_finder.best_rate(found.rates, found.losses)
+        self._say(found.sentence)
+        return found
 
     def predict(self, inputs: Any) -> Any:
         """The network's outputs, without gradients; with the averaged weights if there are any.
