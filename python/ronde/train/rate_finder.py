@@ -50,9 +50,8 @@ def best_rate(rates: Sequence[float], losses: Sequence[float]) -> float | None:
         lowest = min(smooth)
         if i > 0 and smooth[-1] > lowest + (_BLOWN_UP - 1) * abs(lowest):
             break
-    if len(smooth) < 3:
-        return None
-    last = smooth.index(min(smooth))
-    slopes = [(smooth[i + 1] - smooth[i - 1], i) for i in range(1, min(last + 1, len(smooth) - 1))]
+    # Over a twentieth of the steps to either side: neighbours differ by what their batches happen to hold.
+    half, last = max(1, len(rates) // 20), smooth.index(min(smooth)) if smooth else 0
+    slopes = [(smooth[min(i + half, len(smooth) - 1)] - smooth[i - half], i) for i in range(half, last + 1)]
     steepest = min(slopes, default=(0.0, 0))
     return rates[steepest[1]] if steepest[0] < 0 else None
