@@ -250,6 +250,19 @@ def test_population_based_training_copies_weights(tune, tmp_path):
     assert min(each.metrics["score"] for each in grid) > 1
 
 
+def test_population_based_bandits_stay_inside_their_bounds(tune, tmp_path):
+    grid = search(
+        tune, tmp_path, trainable_class(tune), {"lr": tune.grid_search([0.1, 0.2, 0.3, 0.4])},
+        scheduler=tune.schedulers.PB2(
+            time_attr="training_iteration", perturbation_interval=2, hyperparam_bounds={"lr": [0.01, 1.0]}
+        ),
+        stop={"training_iteration": 20},
+    ).fit()  # fmt: skip
+    assert all(0.01 <= each.config["lr"] <= 1.0 for each in grid)
+    with pytest.raises(ValueError, match="hyperparam_bounds must name at least one parameter"):
+        search(tune, tmp_path, trainable_class(tune), {}, name="none", scheduler=tune.schedulers.PB2()).fit()
+
+
 def test_stoppers(tune, tmp_path):
     grid = search(tune, tmp_path, linear, {"x": 1}, name="dict", stop={"score": 2}).fit()
     assert grid[0].metrics["training_iteration"] == 2

@@ -160,6 +160,35 @@ class PopulationBasedTraining(Scheduler):
         )
 
 
+class PB2(Scheduler):
+    """Population-based bandits: as PopulationBasedTraining, with settings that a model of all results so far proposes,
+    inside of {"lr": [0.0001, 0.1]}."""
+
+    name = "pb2"
+
+    def __init__(
+        self,
+        time_attr: str = "time_total_s",
+        metric: str | None = None,
+        mode: str | None = None,
+        perturbation_interval: float = 60.0,
+        hyperparam_bounds: Mapping[str, Any] | None = None,
+        quantile_fraction: float = 0.25,
+        burn_in_period: float = 0.0,
+        synch: bool = False,
+    ) -> None:
+        super().__init__(
+            time_attr,
+            metric,
+            mode,
+            perturbation_interval=perturbation_interval,
+            hyperparam_bounds={key: list(bounds) for key, bounds in (hyperparam_bounds or {}).items()},
+            quantile_fraction=quantile_fraction,
+            burn_in_period=burn_in_period,
+            synch=synch,
+        )
+
+
 def _mutations(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Refuses functions, which the search cannot call."""
     for key, value in tree.items():
@@ -182,6 +211,7 @@ _NAMES = {
     "hb_bohb": HyperBandForBOHB,
     "bohb": HyperBandForBOHB,
     "pbt": PopulationBasedTraining,
+    "pb2": PB2,
 }
 
 
