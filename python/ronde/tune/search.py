@@ -125,6 +125,23 @@ class RegularizedEvolution(Searcher):
         super().__init__(seed=seed, population_size=population_size, sample_size=sample_size, **arguments)
 
 
+class TuneBOHB(Searcher):
+    """BOHB's model, for HyperBandForBOHB: draws near the best trials of the largest budget that enough have reached."""
+
+    name = "bohb"
+
+    def __init__(
+        self,
+        metric: str | None = None,
+        mode: str | None = None,
+        points_to_evaluate: Sequence[dict[str, Any]] | None = None,
+        seed: int | None = None,
+        max_concurrent: int = 0,
+        bohb_config: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(metric, mode, points_to_evaluate, seed, max_concurrent, **(bohb_config or {}))
+
+
 def ConcurrencyLimiter(searcher: Searcher, max_concurrent: int, batch: bool = False) -> Searcher:  # noqa: N802
     """The same searcher with at most so many trials at once."""
     if batch:
@@ -143,6 +160,7 @@ _NAMES = {
     "cmaes": CmaEsSampler,
     "sobol": QMCSampler,
     "evolution": RegularizedEvolution,
+    "bohb": TuneBOHB,
 }
 
 

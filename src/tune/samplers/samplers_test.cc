@@ -89,8 +89,36 @@ TEST_P(EverySampler, RefusesOptionsThatItDoesNotRead) {
   EXPECT_THROW(make_sampler(find_sampler(GetParam()), {.options = {{"magic", 1}}}), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EverySampler, ::testing::Values("random", "tpe", "gp", "cmaes", "evolution"),
+INSTANTIATE_TEST_SUITE_P(All, EverySampler, ::testing::Values("random", "tpe", "gp", "cmaes", "evolution", "bohb"),
                          [](const auto& each) { return std::string(each.param); });
+
+TEST(Bohb, FindsBetterValuesThanChance) {
+  EXPECT_LT(median_least(kBranin, "bohb", 11, 100), 0.8 * median_least(kBranin, "random", 11, 100));
+  EXPECT_LT(median_least(kRosenbrock5, "bohb", 11, 200), 0.75 * median_least(kRosenbrock5, "random", 11, 200));
+  EXPECT_LT(median_least(kMixed, "bohb", 5, 100), 0.9 * median_least(kMixed, "random", 5, 100));
+}
+
+TEST(Bohb, BelievesTheLargestBudgetThatEnoughHaveReached) {
+  const Space space = Space::parse({{"x", {{"uniform", {0, 1}}}}});
+  const auto sampler = make_sampler(find_sampler("bohb"), {.seed = 3, .options = {{"random_fraction", 0}}});
+  Observations past;
+  // After one iteration small values look good, after nine large ones are.
+  for (int i = 0; i < 40; ++i) {
+    const double x = i / 40.0;
+    past.push_back({.number = i, .state = Observation::State::Pruned, .values = {{"x", x}}, .steps = {{1, x}}});
+    if (i % 2 == 0) past.back().steps.emplace_back(9, 1 - x);
+  }
+  double mean = 0;
+  for (int number = 40; number < 60; ++number)
+    mean += sampler->draw_together(space, past, number).at("x").get<double>() / 20;
+  EXPECT_GT(mean, 0.7);
+  for (Observation& each : past)
+    if (each.steps.size() > 1 && each.number > 3) each.steps.pop_back();  // two are too few
+  mean = 0;
+  for (int number = 40; number < 60; ++number)
+    mean += sampler->draw_together(space, past, number).at("x").get<double>() / 20;
+  EXPECT_LT(mean, 0.3);
+}
 
 TEST(Gp, LearnsFromChoicesAndSteps) {
   EXPECT_LT(median_least(kMixed, "gp", 3, 40), 0.75 * median_least(kMixed, "random", 3, 40));
