@@ -225,6 +225,7 @@ void add_tune(CLI::App& app, const RunLine& line, std::function<int(const Contex
   add_flags(*tune, flags);
   add_tune_list(*tune, command);
   add_tune_export(*tune, command);
+  add_tune_report(*tune, command);
   tune->footer("The command follows --: ronde tune space.toml -- python train.py --lr {lr}");
   tune->callback([&command, &line, flags, tune] {
     if (!tune->get_subcommands().empty()) return;

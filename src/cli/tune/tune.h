@@ -21,6 +21,9 @@ void add_tune_list(CLI::App& tune, std::function<int(const Context&)>& command);
 // `ronde tune export FOLDER --optuna FILE`: for other programs.
 void add_tune_export(CLI::App& tune, std::function<int(const Context&)>& command);
 
+// `ronde tune report FOLDER`: a page about it.
+void add_tune_report(CLI::App& tune, std::function<int(const Context&)>& command);
+
 // The search in a folder, which may still be running. `command`, of `ronde tune`, is for the error.
 // FAILS WITH: BadInput where there is none.
 tune::Search search_in(const std::string& folder, const std::string& command);

@@ -77,7 +77,7 @@ std::string headline(const Search& search, const Progress& progress) {
   if (const auto best = search.best())
     text += fmt::format(", best {} {} (trial {})", search.options().metric,
                         value_text(trial_of(search, *best), search.options().metric), *best);
-  text += ", " + time_text(progress.elapsed);
+  if (progress.elapsed.count() > 0) text += ", " + time_text(progress.elapsed);
   const bool is_at_its_end = planned && static_cast<int>(*planned) == counts.done();
   if (const auto left = time_left(search, progress); left && !is_at_its_end)
     text += fmt::format(", about {} left", time_text(*left));

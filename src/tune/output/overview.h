@@ -13,7 +13,7 @@ namespace ronde::tune {
 
 // How long the job has been at it, and what it found when it began.
 struct Progress {
-  std::chrono::nanoseconds elapsed{0};
+  std::chrono::nanoseconds elapsed{0};      // 0: not known, and not shown
   int done_before = 0;                      // trials
   std::chrono::nanoseconds time_budget{0};  // 0: none
 };

@@ -26,7 +26,7 @@ void report(Search& search, int trial, const Json& loss) {
 
 TEST(Overview, TellsHowASearchStands) {
   Search search = some_search(1);
-  EXPECT_EQ(headline(search, {.elapsed = seconds(0)}), "0/3 trials done, 0 s");
+  EXPECT_EQ(headline(search, {.elapsed = seconds(0)}), "0/3 trials done");
   for (int i = 0; i < 3; ++i) search.next();
   report(search, 0, 0.5);
   search.ended(0);
