@@ -8,12 +8,11 @@ takes whatever `python` takes. The processes that the program starts see the sam
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
+
+from ronde.program import on_path, run_python
 
 USAGE = "usage: python -m ronde.horovod SCRIPT [ARGUMENTS], or -m MODULE [ARGUMENTS], as python itself takes them"
 
@@ -73,23 +72,12 @@ def horovod_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 def with_shim(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment in which Python finds Horovod's name, and Ronde."""
-    package = pathlib.Path(__file__).parent
-    before = environment.get("PYTHONPATH", "")
-    folders = [str(package / "shim"), str(package.parent), *before.split(os.pathsep)]
-    paths = os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
-    return {**environment, **horovod_variables(environment), "PYTHONPATH": paths}
+    path = on_path(environment, pathlib.Path(__file__).parent / "shim")
+    return {**environment, **horovod_variables(environment), "PYTHONPATH": path}
 
 
 def main() -> None:
-    words = sys.argv[1:]
-    if not words:
-        sys.exit(USAGE)
-    if sys.flags.ignore_environment:
-        sys.exit("ronde.horovod: python ignores PYTHONPATH (-E or -I), but programs need it to find the shim")
-    flags = subprocess._args_from_interpreter_flags()  # -u, -O, -X ...: the program gets them too
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *flags, *words], with_shim(os.environ))
+    run_python("ronde.horovod", USAGE, with_shim)
 
 
 if __name__ == "__main__":

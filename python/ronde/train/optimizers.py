@@ -8,7 +8,35 @@ from typing import Any
 import torch
 
 
-class LARS(torch.optim.Optimizer):
+class _Layerwise(torch.optim.Optimizer):
+    """Steps parameter by parameter."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Changes the weights by their gradients.
+
+        >>> import torch, ronde.train
+        >>> weight = torch.nn.Parameter(torch.ones(1, 1))
+        >>> weight.grad = torch.ones(1, 1)
+        >>> ronde.train.LARS([weight], lr=0.5).step()
+        >>> bool(weight < 1)
+        True
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._step_one(parameter, group)
+        return loss
+
+    def _step_one(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class LARS(_Layerwise):
     """SGD in which each layer's step is scaled by the norm of its weights over that of its gradient (You, Gitman,
     Ginsburg: arXiv:1708.03888). Parameters of one dimension (biases, norms) step as in plain SGD, without decay, unless
     their group says "scaled": True.
@@ -34,24 +62,6 @@ class LARS(torch.optim.Optimizer):
         defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "trust": trust}
         super().__init__(params, {**defaults, "nesterov": nesterov, "correct": correct, "scaled": None})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Changes the weights by their gradients.
-
-        >>> import torch, ronde.train
-        >>> weight = torch.nn.Parameter(torch.ones(1, 1))
-        >>> weight.grad = torch.ones(1, 1)
-        >>> ronde.train.LARS([weight], lr=0.5).step()
-        >>> bool(weight < 1)
-        True
-        """
-        loss = _loss_of(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step_one(parameter, group)
-        return loss
-
     def _step_one(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
         gradient = _dense(parameter.grad)
         scaled = _is_scaled(parameter, group)
@@ -75,7 +85,7 @@ class LARS(torch.optim.Optimizer):
             parameter.sub_(change, alpha=lr)
 
 
-class LAMB(torch.optim.Optimizer):
+class LAMB(_Layerwise):
     """Adam in which each layer's step is scaled by the norm of its weights over that of the step (You et al.:
     arXiv:1904.00962). Parameters of one dimension step as in Adam, without decay, unless their group says
     "scaled": True.
@@ -95,24 +105,6 @@ class LAMB(torch.optim.Optimizer):
     ) -> None:
         _check(lr=lr, eps=eps, weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "scaled": None})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Changes the weights by their gradients.
-
-        >>> import torch, ronde.train
-        >>> weight = torch.nn.Parameter(torch.ones(1, 1))
-        >>> weight.grad = torch.ones(1, 1)
-        >>> ronde.train.LAMB([weight], lr=0.5).step()
-        >>> bool(weight < 1)
-        True
-        """
-        loss = _loss_of(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step_one(parameter, group)
-        return loss
 
     def _step_one(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
         gradient = _dense(parameter.grad)
@@ -147,13 +139,6 @@ def _is_scaled(parameter: torch.Tensor, group: dict[str, Any]) -> bool:
 
 def _dense(gradient: torch.Tensor) -> torch.Tensor:
     return gradient.to_dense() if gradient.is_sparse else gradient
-
-
-def _loss_of(closure: Callable[[], Any] | None) -> Any:
-    if closure is None:
-        return None
-    with torch.enable_grad():
-        return closure()
 
 
 def _check(**numbers: float) -> None:
