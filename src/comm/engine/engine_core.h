@@ -106,6 +106,7 @@ class EngineCore {
   void take_names_back(const Tickets& tickets) const;
   void post_wait(const std::shared_ptr<Ticket>& ticket);
   void check_open(const GroupCore& group) const;
+  void check_member(const GroupCore& group) const;  // which has not joined
   void check_in_stream(GroupCore& group) const RONDE_REQUIRES(token_);
 
   // Groups; engine_groups.cc.

@@ -62,6 +62,26 @@ TEST_P(EngineLeave, WhatARankSentToSeveralArrives) {
   EXPECT_EQ(last, from);
 }
 
+// What the one that has left did not take part in fails, and so does all that needs it; not what two others send to
+// each other.
+TEST_P(EngineLeave, OthersStillSendToEachOther) {
+  const tests::Watchdog watchdog(3min, tests::current_test());
+  detail::HookedJob job(3, GetParam());
+  auto engines = with_a_slow_rank(job);
+  std::vector<float> mine(10, 1.0f), from(10, 7.0f), to(10, 0.0f);
+  const Handle all = engines[0]->world().allreduce("all", buffer_of(mine));
+  engines[2]->shutdown();
+  ASSERT_TRUE(failure_of(all).has_value());
+  EXPECT_TRUE(failure_of(engines[0]->world(), mine).has_value());
+  const Handle received = engines[1]->world().receive("one", buffer_of(to), 0);
+  const Handle sent = engines[0]->world().send("one", buffer_of(from), 1);
+  for (const Handle& handle : {sent, received}) {
+    const std::optional<Error> error = failure_of(handle);
+    EXPECT_FALSE(error.has_value()) << error->what();
+  }
+  EXPECT_EQ(to, from);
+}
+
 // The others end while rank 1 is stopped, as by a debugger or on a busy machine, for longer than they wait for
 // anything.
 TEST(EngineLeaving, ARankThatIsStoppedMeanwhileGetsAll) {
