@@ -186,6 +186,7 @@ def test_more_ranks_than_cores_is_one_line_of_warning(ronde, mark):
 
 
 def test_a_job_inside_a_job(build_dir, sh):
-    done = sh(2, f"{build_dir}/ronde run --log-level error -n 2 bash -c 'echo in $RANK; exit $((RANK * 3))'")
+    inside = "echo in $RANK; sleep $RANK; exit $((RANK * 3))"
+    done = sh(2, f"{build_dir}/ronde run --log-level error -n 2 bash -c '{inside}'")
     assert done.returncode == 3
     assert "[0] [0] in 0" in done.stdout or "[1] [0] in 0" in done.stdout
